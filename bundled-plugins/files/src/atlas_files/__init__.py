@@ -1,0 +1,1 @@
+"""Read, write, edit and find files."""

@@ -1,0 +1,1 @@
+"""The approval gate: what runs, what asks, what never runs."""

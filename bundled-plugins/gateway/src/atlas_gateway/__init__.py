@@ -1,0 +1,1 @@
+"""One port for WebSocket and HTTP clients."""

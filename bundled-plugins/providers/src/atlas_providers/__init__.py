@@ -1,0 +1,1 @@
+"""OpenAI, Anthropic, Gemini, OpenRouter, Ollama, vLLM and compatible model providers."""

@@ -1,0 +1,1 @@
+"""Approvals and questions that wait for a person."""

@@ -1,0 +1,1 @@
+"""A scripted stand-in that answers when there is no model."""

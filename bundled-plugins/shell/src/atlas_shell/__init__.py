@@ -1,0 +1,1 @@
+"""Run commands, in front and in the background."""

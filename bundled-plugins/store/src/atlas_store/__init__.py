@@ -1,0 +1,1 @@
+"""SQLite store: conversations, messages, the ledger and the tables of plugins."""

@@ -1,0 +1,1 @@
+"""Find deferred tools and load them."""

@@ -1,0 +1,1 @@
+"""Secrets, each one encrypted with age."""

@@ -1,0 +1,1 @@
+"""What a plugin of Atlas may import."""
