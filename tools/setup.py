@@ -1,7 +1,7 @@
 """Make `.venv` hold what this checkout needs; do nothing when it already does.
 
 Plain standard library, because it runs before anything is installed.
-Third-party packages come from the hashed `requirements.txt`; the packages of the workspace are installed editable.
+Third-party packages come from the hashed `requirements.txt`; those of the workspace are installed editable.
 """
 
 from __future__ import annotations
@@ -181,14 +181,12 @@ def _make_venv() -> str | None:
 
 
 def _remove_venv() -> None:
-    """Take `.venv` out of the way in one step, so that a kill in the middle leaves no half of it under its name."""
+    """Take `.venv` out of the way in one step, so that a kill leaves no half of it under its name."""
     import shutil
     import tempfile
 
     if Path(sys.prefix).resolve() == VENV.resolve():
-        base = getattr(sys, "_base_executable", None) or sys.executable
-        if Path(base).resolve() != Path(sys.executable).resolve() or os.name != "nt":
-            become([base, *sys.argv])
+        become([getattr(sys, "_base_executable", sys.executable), *sys.argv])  # saw off no branch we sit on
     with tempfile.TemporaryDirectory(prefix=".venv-old-", dir=ROOT, ignore_cleanup_errors=True) as old:
         VENV.replace(Path(old) / "venv")
         shutil.rmtree(Path(old) / "venv", ignore_errors=True)
@@ -211,7 +209,8 @@ def _run(command: Sequence[str]) -> None:
         errors="replace",
     )
     if done.returncode:
-        raise SetupError(f"This step exited {done.returncode}: {' '.join(command[:4])} …\n{done.stdout.strip()}")
+        step = " ".join(command[:4])
+        raise SetupError(f"This step exited {done.returncode}: {step} …\n{done.stdout.strip()}")
 
 
 def _replace(path: Path, text: str) -> None:
