@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from .client import Client
+from .messages import Json
+from .services import Services
 
 
 class CommandHost(Protocol):
@@ -39,11 +41,20 @@ class Terminal(Protocol):
         """The home's folder. It may not exist yet."""
 
     @property
-    def json(self) -> bool:
-        """Whether ``--json`` was asked for before the command."""
+    def home_name(self) -> str:
+        """The home's name."""
 
     def connect(self) -> Client:
         """Return a client of the home: of the running server, or of one run in this process while none is.
 
         Raises ServerError when another process holds the home and does not answer.
+        """
+
+    def server(self) -> Mapping[str, Json] | None:
+        """Return what the running server wrote of itself (``pid``, ``port``, ``token``), or None."""
+
+    def run(self, work: Callable[[Services], Awaitable[None]], *, flags: Mapping[str, Json]) -> None:
+        """Open the home in this process and run ``work`` until it returns or a signal ends it.
+
+        ``flags`` maps ``section.key`` to what the command line said. Raises ServerError when the home is in use.
         """

@@ -62,8 +62,5 @@ class PluginContext(Protocol):
     async def secret(self, name: str) -> str | None:
         """Return a secret that the manifest declares, from the vault. Raises MisuseError for one it does not."""
 
-    def attachment(self, id: str) -> Path:
-        """Return where an attachment's bytes are, whether or not they exist."""
-
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         """Have ``stop`` run when the plugin is turned off, loaded again, or Atlas closes; the last first."""

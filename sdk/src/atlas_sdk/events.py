@@ -102,6 +102,17 @@ class QuestionSettled(Event):
     by: str = ""
 
 
+class FileSent(Event):
+    """A tool sent the user a file: ``attachment`` is its id in the home."""
+
+    type: Literal["file.sent"] = "file.sent"
+    attachment: str
+    name: str
+    media_type: str
+    size: int
+    call: str
+
+
 class PluginChanged(Event):
     """A plugin was turned on or off, or broke. ``state`` is as ``plugins.list`` says it."""
 
@@ -165,6 +176,7 @@ AnyEvent: TypeAlias = Annotated[
     | ToolFinished
     | QuestionAsked
     | QuestionSettled
+    | FileSent
     | PluginChanged
     | SettingChanged
     | Noticed

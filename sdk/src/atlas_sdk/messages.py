@@ -82,8 +82,7 @@ class ToolResultPart(Frozen):
 
 
 Part: TypeAlias = Annotated[
-    TextPart | ImagePart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart,
-    Field(discriminator="type"),
+    TextPart | ImagePart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart, Field(discriminator="type")
 ]
 
 

@@ -90,7 +90,8 @@ class Tool:
     tool search. ``carried`` results survive a compaction. ``failure_tolerant`` tells the loop guards that
     failing again is diagnosis. ``pages`` says it pages its own output, so that it is never spilled.
     ``command`` names the argument that is a shell command, ``paths`` those that are files it writes, and
-    ``reads`` those that are files it reads: it is what the gate looks at. ``untrusted`` marks a tool of a
+    ``reads`` those that are files it reads, and ``folder`` the one that is the folder it works in: it is what
+    the gate looks at. ``untrusted`` marks a tool of a
     server the user does not trust.
     """
 
@@ -106,5 +107,6 @@ class Tool:
     command: str = ""
     paths: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    folder: str = ""
     untrusted: bool = False
     source: str = ""

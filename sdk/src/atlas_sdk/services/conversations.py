@@ -21,25 +21,37 @@ class Accepted(Frozen):
     again: bool = False
 
 
+class ConversationDraft(Frozen):
+    """What a new conversation begins with. An empty ``folder`` is the workspace of the settings."""
+
+    agent: str = "main"
+    title: str = ""
+    origin: Origin = Origin()
+    provider: str = ""
+    model: str = ""
+    effort: str = ""
+    auto_mode: bool = True
+    attended: bool = True
+    folder: str = ""
+    parent: str | None = None
+    cause: str | None = None
+
+
+class ConversationChange(Frozen):
+    """What may change of a conversation; None leaves it as it is."""
+
+    title: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    auto_mode: bool | None = None
+    archived: bool | None = None
+
+
 class ConversationsService(Protocol):
     """Makes conversations and sends to them. Raises NotFoundError for an id nobody has."""
 
-    async def create(
-        self,
-        *,
-        agent: str = "main",
-        title: str = "",
-        origin: Origin | None = None,
-        provider: str = "",
-        model: str = "",
-        effort: str = "",
-        auto_mode: bool = True,
-        attended: bool = True,
-        folder: str = "",
-        parent: str | None = None,
-        cause: str | None = None,
-        id: str | None = None,
-    ) -> Conversation:
+    async def create(self, draft: ConversationDraft, *, id: str | None = None) -> Conversation:
         """Make a conversation. With an ``id`` that exists it returns that one, so that a resend is harmless."""
 
     async def get(self, id: str) -> Conversation:
@@ -50,17 +62,7 @@ class ConversationsService(Protocol):
     ) -> tuple[Conversation, ...]:
         """Return conversations, the most recently changed first."""
 
-    async def change(
-        self,
-        id: str,
-        *,
-        title: str | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        effort: str | None = None,
-        auto_mode: bool | None = None,
-        archived: bool | None = None,
-    ) -> Conversation:
+    async def change(self, id: str, change: ConversationChange) -> Conversation:
         """Change what is given. A model or an effort holds from the next turn on."""
 
     async def send(

@@ -1,11 +1,11 @@
-"""Bounded calls to the user's model, for plugins. Provided by the kernel."""
+"""Bounded calls to the user's model, for plugins. Provided by the providers plugin."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from ..messages import Frozen, Json
-from ..providers import ModelInfo, Provider, ProviderCheck
+from ..providers import ProviderCheck
 from ..records import Cost, Usage
 from . import ServiceKey
 
@@ -47,12 +47,6 @@ class LlmService(Protocol):
         """Ask once. ``conversation`` picks that conversation's model, else the default one answers.
 
         ``timeout`` is in seconds. Raises ProviderError, or TimeoutError.
-        """
-
-    async def choose(self, provider: str = "", model: str = "") -> tuple[Provider, ModelInfo]:
-        """Return who would answer: what is named, else the settings' choice, else the first ready provider.
-
-        Raises ProviderError of kind ``key`` or ``model`` with the way out.
         """
 
     async def providers(self) -> tuple[ProviderRow, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..events import Event, NumberedEvent
 from ..messages import Frozen, Message
-from ..records import Conversation, Record
+from ..records import Attachment, Conversation, Record
 from ..schema import Schema
 from . import ServiceKey
 
@@ -92,6 +93,12 @@ class StoreService(Protocol):
 
         Raises StorageError when a step fails (nothing is changed), or when the tables are newer than the plugin.
         """
+
+    async def keep(self, data: bytes, *, media_type: str, name: str = "") -> Attachment:
+        """Keep a file in the home under the hash of its bytes; the same bytes are kept once."""
+
+    def file(self, id: str) -> Path:
+        """Return where an attachment's bytes are, whether or not they exist."""
 
     async def check(self) -> tuple[str, ...]:
         """Look for damage; return a sentence a problem, none when the database is sound."""

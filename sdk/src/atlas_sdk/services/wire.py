@@ -13,11 +13,7 @@ class WireService(Protocol):
     """Serves clients."""
 
     async def serve(
-        self,
-        receive: Callable[[], Awaitable[str | None]],
-        send: Callable[[str], Awaitable[None]],
-        *,
-        trusted: bool,
+        self, receive: Callable[[], Awaitable[str | None]], send: Callable[[str], Awaitable[None]], *, trusted: bool
     ) -> None:
         """Serve one client until ``receive`` returns None: frames in, frames out, one JSON object each.
 

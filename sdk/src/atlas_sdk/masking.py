@@ -61,10 +61,7 @@ class Masker:
             gaps.append(removed)
         joined = "".join([*pieces, text[at:]])
         for start, end in self._known(joined):
-            yield (
-                start + gaps[bisect_right(starts, start) - 1],
-                end + gaps[bisect_right(starts, end - 1) - 1],
-            )
+            yield (start + gaps[bisect_right(starts, start) - 1], end + gaps[bisect_right(starts, end - 1) - 1])
 
 
 def _replace(text: str, spans: Iterable[_Span]) -> str:
@@ -221,23 +218,90 @@ _COMMAND = (
     r"|(?<!\S)(?:-u|--user)[ =][\"']?[A-Za-z][^\s:\"']{0,64}+:((?=[^\s\"']*?\d)[^\s\"'/]++)"
 )
 _HINT = r"(?i)pass|pw|token|secret|key|auth|cred|cookie|jwt|bearer|sid|sess|sig|code|otp"
-_STRONG = r"password|passwd|passphrase|passcode|passwort|pwd|pw|secret|token|api_?key|(?:access|secret|private|auth)key|pass"
+_STRONG = (
+    r"password|passwd|passphrase|passcode|passwort|pwd|pw|secret|token|api_?key|(?:access|secret|private|auth)key|pass"
+)
 _KEY_OF = frozenset(
-    "api access secret private encryption signing master vault auth app account service ssh deploy license shared "
-    "storage subscription consumer client admin server cipher aes hmac rsa gpg pgp webhook recovery x".split()
+    ["api", "access", "secret", "private", "encryption", "signing", "master", "vault", "auth", "app", "account", "service", "ssh", "deploy", "license", "shared", "storage", "subscription", "consumer", "client", "admin", "server", "cipher", "aes", "hmac", "rsa", "gpg", "pgp", "webhook", "recovery", "x"]
 )  # fmt: skip
-_KEY_PUBLIC = frozenset("public primary foreign cache sort partition idempotency row index hot object group".split())
-_MODEL_WORDS = frozenset("pad bos eos unk sep cls mask next special stop start last first max min num per".split())
-_TAILS = frozenset("value raw b64 base64 plain old new current prod production staging dev test live confirm".split())
-_MAYBE = frozenset("key auth credential credentials creds jwt bearer sid sessid sessionid phpsessid otp token".split())
-_QUERY = frozenset("sig signature code".split())
+_KEY_PUBLIC = frozenset(
+    [
+        "public",
+        "primary",
+        "foreign",
+        "cache",
+        "sort",
+        "partition",
+        "idempotency",
+        "row",
+        "index",
+        "hot",
+        "object",
+        "group",
+    ]
+)
+_MODEL_WORDS = frozenset(
+    [
+        "pad",
+        "bos",
+        "eos",
+        "unk",
+        "sep",
+        "cls",
+        "mask",
+        "next",
+        "special",
+        "stop",
+        "start",
+        "last",
+        "first",
+        "max",
+        "min",
+        "num",
+        "per",
+    ]
+)
+_TAILS = frozenset(
+    [
+        "value",
+        "raw",
+        "b64",
+        "base64",
+        "plain",
+        "old",
+        "new",
+        "current",
+        "prod",
+        "production",
+        "staging",
+        "dev",
+        "test",
+        "live",
+        "confirm",
+    ]
+)
+_MAYBE = frozenset(
+    [
+        "key",
+        "auth",
+        "credential",
+        "credentials",
+        "creds",
+        "jwt",
+        "bearer",
+        "sid",
+        "sessid",
+        "sessionid",
+        "phpsessid",
+        "otp",
+        "token",
+    ]
+)
+_QUERY = frozenset(["sig", "signature", "code"])
 _PLAIN_WORDS = frozenset(
-    "none null nil true false yes no on off required missing invalid empty unset undefined not changed expired hidden "
-    "masked redacted removed ok wrong incorrect enabled disabled str string bytes int integer float float16 float32 "
-    "float64 bool boolean text object any number optional basic default present absent revoked rotated saved "
-    "the a an is must should cannot unknown unexpected todo changeme prompt stdin".split()
+    ["none", "null", "nil", "true", "false", "yes", "no", "on", "off", "required", "missing", "invalid", "empty", "unset", "undefined", "not", "changed", "expired", "hidden", "masked", "redacted", "removed", "ok", "wrong", "incorrect", "enabled", "disabled", "str", "string", "bytes", "int", "integer", "float", "float16", "float32", "float64", "bool", "boolean", "text", "object", "any", "number", "optional", "basic", "default", "present", "absent", "revoked", "rotated", "saved", "the", "a", "an", "is", "must", "should", "cannot", "unknown", "unexpected", "todo", "changeme", "prompt", "stdin"]
 )  # fmt: skip
-_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
+_ATTRIBUTES = frozenset(["path", "domain", "expires", "max-age", "samesite", "version", "priority"])
 
 
 def _named(text: str) -> Iterator[_Span]:
