@@ -38,13 +38,17 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Card:
-    """What a person is shown before they answer. ``exact`` is what would run, invisible characters made visible."""
+    """What a person is shown before they answer. ``exact`` is what would run, invisible characters made visible.
+
+    ``always`` is the rule that "always" would save, empty where that is not on offer. ``expires_in`` is in seconds.
+    """
 
     title: str
     exact: str
     why: str
     parts: tuple[str, ...] = ()
     always: str = ""
+    expires_in: float | None = None
 
 
 @dataclass(frozen=True)
