@@ -226,7 +226,7 @@ def error(failure: Failure, flavour: str = "openai") -> Refused:
     return Refused(status, {"error": {"message": message, "type": kind, "param": None, "code": code}})
 
 
-def refusal(wrong: BadRequestErrorError, flavour: str = "openai") -> Refused:
+def refusal(wrong: BadRequestError, flavour: str = "openai") -> Refused:
     """A request found wrong, in the server's own shape."""
     if flavour in ("gemini", "openrouter"):
         return error(Failure("bad_request", status=wrong.status, message=wrong.message), flavour)
