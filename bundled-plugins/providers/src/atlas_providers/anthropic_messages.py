@@ -10,6 +10,8 @@ from atlas_sdk.providers import Emit, ModelRequest, ReasoningDelta, StopReason, 
 from atlas_sdk.records import Usage
 
 from .catalog import UNLISTED_OUTPUT_TOKENS, Model
+from .errors import trouble_in
+from .events import read_events
 from .history import (
     Image,
     arguments_object,
@@ -48,9 +50,8 @@ class AnthropicProvider(ModelProvider["AsyncAnthropic"]):
         self, client: AsyncAnthropic, request: ModelRequest, model: Model, answer: Answer, emit: Emit
     ) -> None:
         gathered = _Gathered(request.model, answer, emit)
-        async with await client.messages.create(**self.body(request, model)) as stream:
-            async for event in stream:
-                gathered.take(event)
+        async with client.messages.with_streaming_response.create(**self.body(request, model)) as response:
+            await read_events(response, gathered.take)
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:
         """Return the request. What stands earlier in it is the same each time.
@@ -130,35 +131,41 @@ class _Gathered:
         self._usage: dict[str, int] = {}
         self._refusal = ""
 
-    def take(self, event: Any) -> None:
-        match event.type:
+    def take(self, event: dict[str, Any]) -> None:
+        match event.get("type"):
             case "message_start":
-                self._count(event.message.usage)
+                self._count(event["message"].get("usage") or {})
             case "content_block_start":
-                self._block, self._json = json.loads(event.content_block.to_json(exclude_unset=True)), []
+                self._block, self._json = dict(event["content_block"]), []
             case "content_block_delta":
-                self._delta(event.delta)
+                self._delta(event["delta"])
             case "content_block_stop":
                 self._end()
             case "message_delta":
-                self._count(event.usage)
-                self._answer.stop_reason = STOPS.get(event.delta.stop_reason or "", "end")
-                self._refusal = getattr(getattr(event.delta, "stop_details", None), "explanation", None) or ""
+                self._count(event.get("usage") or {})
+                delta = event["delta"]
+                self._answer.stop_reason = STOPS.get(delta.get("stop_reason") or "", "end")
+                self._refusal = (delta.get("stop_details") or {}).get("explanation") or ""
             case "message_stop":
                 self._finish()
+            case "error":
+                self._answer.trouble = trouble_in(None, event, {})
 
-    def _delta(self, delta: Any) -> None:
-        match delta.type:
+    def _delta(self, delta: dict[str, Any]) -> None:
+        match delta.get("type"):
             case "text_delta":
-                self._block["text"] = self._block.get("text", "") + delta.text
-                self._emit(TextDelta(delta.text))
+                self._grow("text", delta["text"])
+                self._emit(TextDelta(delta["text"]))
             case "thinking_delta":
-                self._block["thinking"] = self._block.get("thinking", "") + delta.thinking
-                self._emit(ReasoningDelta(delta.thinking))
+                self._grow("thinking", delta["thinking"])
+                self._emit(ReasoningDelta(delta["thinking"]))
             case "signature_delta":
-                self._block["signature"] = self._block.get("signature", "") + delta.signature
+                self._grow("signature", delta["signature"])
             case "input_json_delta":
-                self._json.append(delta.partial_json)
+                self._json.append(delta["partial_json"])
+
+    def _grow(self, field: str, text: str) -> None:
+        self._block[field] = self._block.get(field, "") + text
 
     def _end(self) -> None:
         parts, block = self._answer.parts, self._block
@@ -170,17 +177,17 @@ class _Gathered:
                 text = "".join(self._json) or json.dumps(block.get("input") or {}, ensure_ascii=False)
                 parts.append(ToolCallPart(call=block["id"], name=block["name"], arguments=text))
             case "thinking" | "redacted_thinking":
-                place = sum(isinstance(part, TextPart | ToolCallPart) for part in parts)
+                place = self._answer.place
                 if block.get("thinking"):
                     parts.append(ReasoningPart(text=block["thinking"]))
                 self._answer.items.append(item_before(self._model, place, block))
 
-    def _count(self, usage: Any) -> None:
+    def _count(self, usage: dict[str, Any]) -> None:
+        """Take the newest figures: those of the end are the totals."""
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"):
-            value = getattr(usage, name, None)
-            if value is not None:
-                self._usage[name] = value
-        thought = getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None)
+            if usage.get(name) is not None:
+                self._usage[name] = usage[name]
+        thought = (usage.get("output_tokens_details") or {}).get("thinking_tokens")
         if thought is not None:
             self._usage["thinking"] = thought
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ from atlas_sdk.providers import Emit, ModelRequest, ReasoningDelta, StopReason, 
 from atlas_sdk.records import Usage
 
 from .catalog import Model
+from .errors import trouble_in
+from .events import read_events
 from .history import (
     WHOLE_MESSAGE,
     Image,
@@ -50,9 +51,9 @@ class ChatCompletionsProvider(ModelProvider["AsyncOpenAI"]):
 
     async def ask(self, client: AsyncOpenAI, request: ModelRequest, model: Model, answer: Answer, emit: Emit) -> None:
         gathered = _Gathered(request.model, answer, emit)
-        async with await client.chat.completions.create(**self.body(request, model)) as stream:
-            async for chunk in stream:
-                gathered.take(chunk)
+        create = client.chat.completions.with_streaming_response.create
+        async with create(**self.body(request, model)) as response:
+            await read_events(response, gathered.take)
         gathered.finish()
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:
@@ -152,50 +153,49 @@ class _Gathered:
         self._details: list[dict[str, Any]] = []
         self._calls: list[dict[str, Any]] = []
         self._finish_reason = ""
+        self._refused = False
 
-    def take(self, chunk: Any) -> None:
-        if getattr(chunk, "usage", None) is not None:
-            self._answer.usage = _usage(chunk.usage)
-            cost = _extra(chunk.usage).get("cost")
-            if isinstance(cost, int | float):
-                self._answer.reported_cost = float(cost)
-        for choice in getattr(chunk, "choices", None) or ():
-            if choice.delta is not None:
-                self._delta(choice.delta)
-            if choice.finish_reason is not None:
-                self._finish_reason = choice.finish_reason
+    def take(self, chunk: dict[str, Any]) -> None:
+        if chunk.get("error"):
+            self._answer.trouble = trouble_in(None, chunk, {})
+            return
+        usage = chunk.get("usage")
+        if usage:
+            self._answer.usage = _usage(usage)
+            if isinstance(usage.get("cost"), int | float):
+                self._answer.reported_cost = float(usage["cost"])
+        for choice in chunk.get("choices") or ():
+            self._delta(choice.get("delta") or {})
+            self._finish_reason = choice.get("finish_reason") or self._finish_reason
 
-    def _delta(self, delta: Any) -> None:
-        extra = _extra(delta)
-        for name in REASONING_FIELDS:
-            if isinstance(extra.get(name), str) and extra[name]:
-                self._reasoning_field = self._reasoning_field or name
-                self._reasoning.append(extra[name])
-                self._emit(ReasoningDelta(extra[name]))
-                break
-        for detail in extra.get("reasoning_details") or ():
+    def _delta(self, delta: dict[str, Any]) -> None:
+        field = next((name for name in REASONING_FIELDS if delta.get(name)), None)
+        if field is not None:
+            self._reasoning_field = self._reasoning_field or field
+            self._reasoning.append(delta[field])
+            self._emit(ReasoningDelta(delta[field]))
+        for detail in delta.get("reasoning_details") or ():
             self._merge_detail(detail)
-        for text in (getattr(delta, "content", None), getattr(delta, "refusal", None)):
+        for text in (delta.get("content"), delta.get("refusal")):
             if text:
                 self._text.append(text)
                 self._emit(TextDelta(text))
-        if getattr(delta, "refusal", None):
-            self._finish_reason = "content_filter"
-        for call in getattr(delta, "tool_calls", None) or ():
+        self._refused = self._refused or bool(delta.get("refusal"))
+        for call in delta.get("tool_calls") or ():
             self._call(call)
 
-    def _call(self, delta: Any) -> None:
+    def _call(self, delta: dict[str, Any]) -> None:
         """Add to the call of that index; without one (Gemini) each delta is a whole call of its own."""
-        index = getattr(delta, "index", None)
+        index = delta.get("index")
         found = next((one for one in self._calls if index is not None and one["index"] == index), None)
         if found is None:
             found = {"index": index, "id": "", "name": "", "arguments": [], "extra_content": None}
             self._calls.append(found)
-        function = getattr(delta, "function", None)
-        found["id"] = found["id"] or getattr(delta, "id", None) or ""
-        found["name"] = found["name"] or getattr(function, "name", None) or ""
-        found["arguments"].append(getattr(function, "arguments", None) or "")
-        found["extra_content"] = found["extra_content"] or _extra(delta).get("extra_content")
+        function = delta.get("function") or {}
+        found["id"] = found["id"] or delta.get("id") or ""
+        found["name"] = found["name"] or function.get("name") or ""
+        found["arguments"].append(function.get("arguments") or "")
+        found["extra_content"] = found["extra_content"] or delta.get("extra_content")
 
     def _merge_detail(self, detail: Any) -> None:
         """Join the pieces of a reasoning detail: the texts of one index and type grow, the rest is kept as it came."""
@@ -216,7 +216,7 @@ class _Gathered:
         """Put the answer together once the stream has ended."""
         answer = self._answer
         answer.whole = self._finish_reason != ""
-        answer.stop_reason = STOPS.get(self._finish_reason, "end")
+        answer.stop_reason = "refusal" if self._refused else STOPS.get(self._finish_reason, "end")
         if self._reasoning:
             answer.parts.append(ReasoningPart(text="".join(self._reasoning)))
         if self._text:
@@ -239,30 +239,23 @@ class _Gathered:
             if not call or call in seen:
                 call = f"call_{uuid.uuid4().hex[:24]}"
             seen.add(call)
-            place = sum(isinstance(part, TextPart | ToolCallPart) for part in self._answer.parts)
+            place = self._answer.place
             arguments = "".join(one["arguments"])
             self._answer.parts.append(ToolCallPart(call=call, name=one["name"], arguments=arguments))
             if one["extra_content"] is not None:
-                kept = json.loads(json.dumps(one["extra_content"]))
-                self._answer.items.append(fields_on(self._model, place, {"extra_content": kept}))
+                fields = {"extra_content": one["extra_content"]}
+                self._answer.items.append(fields_on(self._model, place, fields))
 
 
-def _extra(value: Any) -> dict[str, Any]:
-    """What a server added to the format."""
-    return getattr(value, "model_extra", None) or {}
-
-
-def _usage(usage: Any) -> Usage:
+def _usage(usage: dict[str, Any]) -> Usage:
     """Read the usage. Gemini leaves its thinking out of the completion tokens and counts it in the total only."""
-    sent, said = getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0
-    total = getattr(usage, "total_tokens", 0) or 0
-    inputs, outputs = (getattr(usage, name, None) for name in ("prompt_tokens_details", "completion_tokens_details"))
-    thought = getattr(outputs, "reasoning_tokens", 0) or 0
-    hidden = max(total - sent - said, 0)
+    sent, said = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    inputs, outputs = (usage.get(name) or {} for name in ("prompt_tokens_details", "completion_tokens_details"))
+    hidden = max((usage.get("total_tokens") or 0) - sent - said, 0)
     return Usage(
         input_tokens=sent,
-        cached_tokens=getattr(inputs, "cached_tokens", 0) or 0,
-        cache_write_tokens=getattr(inputs, "cache_write_tokens", 0) or 0,
+        cached_tokens=inputs.get("cached_tokens") or 0,
+        cache_write_tokens=inputs.get("cache_write_tokens") or 0,
         output_tokens=said + hidden,
-        reasoning_tokens=max(thought, hidden),
+        reasoning_tokens=max(outputs.get("reasoning_tokens") or 0, hidden),
     )

@@ -51,6 +51,8 @@ def trouble_in(status: int | None, body: Any, headers: Mapping[str, str], messag
     if isinstance(body, dict):
         message = str(body.get("message") or message)
         code = " ".join(str(body[key]) for key in ("type", "code", "status") if body.get(key))
+        if status is None and isinstance(body.get("code"), int):
+            status = body["code"]
         code += "".join(f" {found}" for found in re.findall(r"'quotaId': '(\w+)'", str(body.get("details", ""))))
     elif isinstance(body, str) and body:
         message = body

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.messages import Json, Part, ToolCallPart
+from atlas_sdk.messages import Json, Part, TextPart, ToolCallPart
 from atlas_sdk.providers import (
     Emit,
     ModelInfo,
@@ -27,7 +27,7 @@ from atlas_sdk.services.vault import VAULT
 
 from . import check, local
 from .catalog import Endpoint, Model
-from .errors import broken_off, explain, no_key, silent, trouble_of, unreachable
+from .errors import Trouble, broken_off, explain, no_key, silent, trouble_of, unreachable
 from .price import cost_of
 
 IDLE_SECONDS = 300.0
@@ -58,6 +58,13 @@ class Answer:
     reported_cost: float | None = None
     whole: bool = False
     """Whether the provider said that it was done: a stream that ends before is broken."""
+    trouble: Trouble | None = None
+    """What the provider said went wrong in the middle of the stream."""
+
+    @property
+    def place(self) -> int:
+        """The place of the next text or call, as provider items count them."""
+        return sum(isinstance(part, TextPart | ToolCallPart) for part in self.parts)
 
 
 class ModelProvider(Generic[C]):
@@ -127,8 +134,10 @@ class ModelProvider(Generic[C]):
             raise no_key(self.endpoint)
         model = self.endpoint.model(request.model)
         answer = Answer()
-        async with self._sentences(request.model, answer):
+        async with self._sentences(request.model):
             await self.ask(await self._client(key), request, model, answer, emit)
+            if answer.trouble is not None:
+                raise explain(self.endpoint, request.model, answer.trouble)
             if not answer.whole:
                 raise broken_off(self.endpoint)
         _drop_unfinished_call(answer)
@@ -174,7 +183,7 @@ class ModelProvider(Generic[C]):
         return self._clients[wanted]
 
     @asynccontextmanager
-    async def _sentences(self, model: str, answer: Answer) -> AsyncIterator[None]:
+    async def _sentences(self, model: str) -> AsyncIterator[None]:
         """Turn what an SDK raises into a ProviderError."""
         import httpx2
 
@@ -182,7 +191,7 @@ class ModelProvider(Generic[C]):
             yield
         except ProviderError:
             raise
-        except (httpx2.HTTPError, *_sdk_errors()) as error:
+        except _call_errors() as error:
             raise self._explained(model, error) from None
         except httpx2.StreamError:
             raise broken_off(self.endpoint) from None
@@ -212,9 +221,11 @@ def _drop_unfinished_call(answer: Answer) -> None:
             del answer.parts[-1]
 
 
-def _sdk_errors() -> tuple[type[Exception], ...]:
-    """The base errors of the SDKs that are loaded, without loading the other."""
-    found: list[type[Exception]] = []
+def _call_errors() -> tuple[type[Exception], ...]:
+    """What a call may raise: the network's errors, and those of the SDKs that are loaded, without loading the other."""
+    import httpx2
+
+    found: list[type[Exception]] = [httpx2.HTTPError]
     for module, name in (("openai", "OpenAIError"), ("anthropic", "AnthropicError")):
         loaded = sys.modules.get(module)
         if loaded is not None:

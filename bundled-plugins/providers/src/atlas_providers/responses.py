@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from atlas_sdk.messages import Message, ReasoningPart, TextPart, ToolCallPart
-from atlas_sdk.providers import Emit, ModelRequest, ProviderError, ReasoningDelta, TextDelta
+from atlas_sdk.providers import Emit, ModelRequest, ReasoningDelta, TextDelta
 from atlas_sdk.records import Usage
 
 from .catalog import Model
-from .errors import Trouble, explain
+from .errors import trouble_in
+from .events import read_events
 from .history import (
     Image,
     arguments_text,
@@ -48,17 +49,20 @@ class ResponsesProvider(ModelProvider["AsyncOpenAI"]):
     async def ask(self, client: AsyncOpenAI, request: ModelRequest, model: Model, answer: Answer, emit: Emit) -> None:
         from openai import BadRequestError
 
-        body = self.body(request, model)
+        def take(event: dict[str, Any]) -> None:
+            self._take(event, request, answer, emit)
+
         try:
-            stream = await client.responses.create(**body)
+            await self._send(client, self.body(request, model), take)
         except BadRequestError as refused:
             if not self.summaries or "summar" not in refused.message:
                 raise
             self.summaries = False
-            stream = await client.responses.create(**self.body(request, model))
-        async with stream:
-            async for event in stream:
-                self._take(event, request, answer, emit)
+            await self._send(client, self.body(request, model), take)
+
+    async def _send(self, client: AsyncOpenAI, body: dict[str, Any], take: Callable[[dict[str, Any]], None]) -> None:
+        async with client.responses.with_streaming_response.create(**body) as response:
+            await read_events(response, take)
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:
         """Return the request. What stands earlier in it is the same each time."""
@@ -87,23 +91,20 @@ class ResponsesProvider(ModelProvider["AsyncOpenAI"]):
                                        "strict": False}}  # fmt: skip
         return body
 
-    def _take(self, event: Any, request: ModelRequest, answer: Answer, emit: Emit) -> None:
-        match event.type:
+    def _take(self, event: dict[str, Any], request: ModelRequest, answer: Answer, emit: Emit) -> None:
+        match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
-                emit(TextDelta(event.delta))
+                emit(TextDelta(event["delta"]))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                emit(ReasoningDelta(event.delta))
+                emit(ReasoningDelta(event["delta"]))
             case "response.output_item.done":
-                _item(event.item, request, answer)
+                _item(event["item"], request, answer)
             case "response.completed" | "response.incomplete":
-                _finish(event.response, answer)
-            case "response.failed" | "error":
-                raise self._failed(event, request)
-
-    def _failed(self, event: Any, request: ModelRequest) -> ProviderError:
-        told = event if event.type == "error" else event.response.error
-        code, message = (getattr(told, "code", "") or "", getattr(told, "message", "") or "")
-        return explain(self.endpoint, request.model, Trouble(None, code or "server_error", message))
+                _finish(event["response"], answer)
+            case "response.failed":
+                answer.trouble = trouble_in(None, event["response"], {})
+            case "error":
+                answer.trouble = trouble_in(None, event, {})
 
 
 def _message(message: Message, request: ModelRequest, model: Model) -> list[dict[str, Any]]:
@@ -147,50 +148,47 @@ def _results(run: tuple[Message, ...], request: ModelRequest, model: Model) -> l
     return found
 
 
-def _item(item: Any, request: ModelRequest, answer: Answer) -> None:
+def _item(item: dict[str, Any], request: ModelRequest, answer: Answer) -> None:
     """Take a finished output item: a text, a call, or reasoning that goes back as it is."""
-    place = sum(isinstance(part, TextPart | ToolCallPart) for part in answer.parts)
-    match item.type:
+    place = answer.place
+    match item.get("type"):
         case "message":
-            text = "".join(getattr(part, "text", None) or getattr(part, "refusal", None) or "" for part in item.content)
-            if any(part.type == "refusal" for part in item.content):
+            content = item.get("content") or []
+            text = "".join(part.get("text") or part.get("refusal") or "" for part in content)
+            if any(part.get("type") == "refusal" for part in content):
                 answer.stop_reason = "refusal"
             if text:
                 answer.parts.append(TextPart(text=text, trust="agent"))
-                phase = getattr(item, "phase", None)
-                if phase is not None:
-                    answer.items.append(fields_on(request.model, place, {"phase": phase}))
+                if item.get("phase") is not None:
+                    answer.items.append(fields_on(request.model, place, {"phase": item["phase"]}))
         case "function_call":
-            answer.parts.append(ToolCallPart(call=item.call_id, name=item.name, arguments=item.arguments))
+            answer.parts.append(ToolCallPart(call=item["call_id"], name=item["name"], arguments=item["arguments"]))
         case "reasoning":
-            summary = "\n\n".join(part.text for part in item.summary or [])
+            summary = "\n\n".join(part.get("text", "") for part in item.get("summary") or [])
             if summary:
                 answer.parts.append(ReasoningPart(text=summary))
-            if getattr(item, "encrypted_content", None):
-                kept = json.loads(item.to_json(indent=None, exclude_unset=True))
-                answer.items.append(item_before(request.model, place, kept))
+            if item.get("encrypted_content"):
+                answer.items.append(item_before(request.model, place, item))
 
 
-def _finish(response: Any, answer: Answer) -> None:
+def _finish(response: dict[str, Any], answer: Answer) -> None:
     answer.whole = True
-    answer.usage = _usage(response.usage)
-    reason = getattr(response.incomplete_details, "reason", None)
+    answer.usage = _usage(response.get("usage") or {})
+    reason = (response.get("incomplete_details") or {}).get("reason")
     if reason == "content_filter":
         answer.stop_reason = "refusal"
-    elif response.status == "incomplete":
+    elif response.get("status") == "incomplete":
         answer.stop_reason = "max_tokens"
     elif answer.stop_reason == "end" and any(isinstance(part, ToolCallPart) for part in answer.parts):
         answer.stop_reason = "tools"
 
 
-def _usage(usage: Any) -> Usage:
-    if usage is None:
-        return Usage()
-    inputs, outputs = usage.input_tokens_details, usage.output_tokens_details
+def _usage(usage: dict[str, Any]) -> Usage:
+    inputs, outputs = (usage.get(name) or {} for name in ("input_tokens_details", "output_tokens_details"))
     return Usage(
-        input_tokens=usage.input_tokens,
-        cached_tokens=getattr(inputs, "cached_tokens", 0) or 0,
-        cache_write_tokens=getattr(inputs, "cache_write_tokens", 0) or 0,
-        output_tokens=usage.output_tokens,
-        reasoning_tokens=getattr(outputs, "reasoning_tokens", 0) or 0,
+        input_tokens=usage.get("input_tokens") or 0,
+        cached_tokens=inputs.get("cached_tokens") or 0,
+        cache_write_tokens=inputs.get("cache_write_tokens") or 0,
+        output_tokens=usage.get("output_tokens") or 0,
+        reasoning_tokens=outputs.get("reasoning_tokens") or 0,
     )
