@@ -148,15 +148,16 @@ OPENAI = BUILT_IN[0]
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (429, {"error": {"message": "Rate limit reached for gpt-6.2-sol on requests per min. Please try again in 120ms. "
-                                    "Visit https://platform.openai.com/account/billing", "code": "rate_limit_exceeded"}},
+        (429, {"error": {"message": "Rate limit reached for gpt-6.2-sol. Please try again in 120ms. "
+                                    "Visit https://platform.openai.com/account/billing",
+                        "code": "rate_limit_exceeded"}},
          "rate_limit"),
         (429, [{"error": {"code": 429, "message": "You exceeded your current quota. Please retry in 34.4s.",
                           "status": "RESOURCE_EXHAUSTED"}}], "rate_limit"),
         (429, [{"error": {"code": 429, "message": "You exceeded your current quota. Please retry in 34.4s.",
                           "details": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}}], "quota"),
         (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}], "key"),
-        (400, {"error": "input token count (2000000) exceeds the maximum number of tokens allowed (1048576)"}, "context"),
+        (400, {"error": "input token count (2000000) exceeds the maximum allowed (1048576)"}, "context"),
         (400, {"error": {"code": 400, "message": "the request exceeds the available context size"}}, "context"),
         (400, {"error": {"message": "nope/nope is not a valid model ID", "code": 400}}, "model"),
         (404, {"error": {"message": 'model "x" not found, try pulling it first'}}, "model"),

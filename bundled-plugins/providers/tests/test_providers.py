@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -163,6 +163,7 @@ def test_no_usage_is_no_cost() -> None:
     assert cost_of(LIST, Usage(), today=TODAY) == Cost()
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8")).filter(bool), max_size=5),
     st.integers(1, 9),

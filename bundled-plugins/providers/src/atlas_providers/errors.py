@@ -32,13 +32,12 @@ class Trouble:
 
 
 def trouble_of(error: BaseException) -> Trouble | None:
-    """Read an SDK's error, or None for one that is not about an answer of the server."""
+    """Read an SDK's error for an answer of the server, or None for one of the way there."""
     status = getattr(error, "status_code", None)
-    body = getattr(error, "body", None)
-    if status is None and body is None and not hasattr(error, "request"):
+    if not isinstance(status, int):
         return None
     headers = getattr(getattr(error, "response", None), "headers", {})
-    return trouble_in(status, body, headers, str(getattr(error, "message", error)))
+    return trouble_in(status, getattr(error, "body", None), headers, str(getattr(error, "message", error)))
 
 
 def trouble_in(status: int | None, body: Any, headers: Mapping[str, str], message: str = "") -> Trouble:
@@ -53,7 +52,7 @@ def trouble_in(status: int | None, body: Any, headers: Mapping[str, str], messag
         code = " ".join(str(body[key]) for key in ("type", "code", "status") if body.get(key))
         if status is None and isinstance(body.get("code"), int):
             status = body["code"]
-        code += "".join(f" {found}" for found in re.findall(r"'quotaId': '(\w+)'", str(body.get("details", ""))))
+        code += "".join(f" {found}" for found in re.findall(r"'quotaId': '([^']+)'", str(body.get("details", ""))))
     elif isinstance(body, str) and body:
         message = body
     return Trouble(status, code, message, retry_after_seconds(headers, message))

@@ -200,7 +200,7 @@ class ModelProvider(Generic[C]):
         import httpx2
 
         trouble = trouble_of(error)
-        if trouble is not None and (trouble.status is not None or trouble.message) and not _is_connection(error):
+        if trouble is not None:
             return explain(self.endpoint, model, trouble)
         cause = error if isinstance(error, httpx2.HTTPError) else error.__cause__
         match cause:
@@ -231,7 +231,3 @@ def _call_errors() -> tuple[type[Exception], ...]:
         if loaded is not None:
             found.append(getattr(loaded, name))
     return tuple(found)
-
-
-def _is_connection(error: BaseException) -> bool:
-    return any(kind.__name__ == "APIConnectionError" for kind in type(error).__mro__)
