@@ -23,7 +23,7 @@ from atlas_providers.cli import app
 from atlas_providers.events import EventParser
 from atlas_providers.price import LongContext, Price, cost_of
 from atlas_providers.roster import providers
-from atlas_sdk.providers import Provider, ProviderCheck
+from atlas_sdk.providers import ChecksKeys, Provider, ProviderCheck
 from atlas_sdk.records import Cost, Usage
 from atlas_sdk.testing.model_server import ModelServer
 
@@ -63,8 +63,9 @@ def test_the_hooks_offer_providers_built_once(ctx: Any) -> None:
     first, again = atlas_providers.atlas_providers(ctx), atlas_providers.atlas_providers(ctx)
 
     assert first == again
-    assert all(isinstance(one, Provider) for one in first)
-    assert len(ctx.unloading) == len(first) == len(BUILT_IN)
+    assert all(isinstance(one, Provider) and isinstance(one, ChecksKeys) for one in first)
+    assert len(ctx.unloading) == 1
+    assert [one.id for one in first] == [one.id for one in BUILT_IN]
     assert len(atlas_providers.atlas_hooks(ctx)) == 1
 
 

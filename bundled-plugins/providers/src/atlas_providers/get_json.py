@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio.lowlevel
 import anyio.to_thread
 
 LIMIT_BYTES = 8 * 1024 * 1024

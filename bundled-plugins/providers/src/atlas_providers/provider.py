@@ -185,16 +185,12 @@ class ModelProvider(Generic[C]):
     @asynccontextmanager
     async def _sentences(self, model: str) -> AsyncIterator[None]:
         """Turn what an SDK raises into a ProviderError."""
-        import httpx2
-
         try:
             yield
         except ProviderError:
             raise
         except _call_errors() as error:
             raise self._explained(model, error) from None
-        except httpx2.StreamError:
-            raise broken_off(self.endpoint) from None
 
     def _explained(self, model: str, error: BaseException) -> ProviderError:
         import httpx2
@@ -225,7 +221,7 @@ def _call_errors() -> tuple[type[Exception], ...]:
     """What a call may raise: the network's errors, and those of the SDKs that are loaded, without loading the other."""
     import httpx2
 
-    found: list[type[Exception]] = [httpx2.HTTPError]
+    found: list[type[Exception]] = [httpx2.HTTPError, httpx2.StreamError]
     for module, name in (("openai", "OpenAIError"), ("anthropic", "AnthropicError")):
         loaded = sys.modules.get(module)
         if loaded is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from atlas_sdk.context import PluginContext
 
@@ -23,8 +22,8 @@ FORMATS: dict[str, type[ModelProvider[Any]]] = {
     "chat": ChatCompletionsProvider,
 }
 
-_built: WeakKeyDictionary[PluginContext, tuple[ModelProvider[Any], ...]] = WeakKeyDictionary()
-"""The hooks are called again whenever a plugin is turned on or off; connections outlive that."""
+_built: dict[int, tuple[ModelProvider[Any], ...]] = {}
+"""By context: the hooks are called again whenever a plugin is turned on or off, and connections outlive that."""
 
 
 def open_provider(endpoint: Endpoint, ctx: PluginContext) -> ModelProvider[Any]:
@@ -34,12 +33,18 @@ def open_provider(endpoint: Endpoint, ctx: PluginContext) -> ModelProvider[Any]:
 
 def providers(ctx: PluginContext) -> tuple[ModelProvider[Any], ...]:
     """Return the home's providers. Raises MisuseError for a wrong ``models.toml``."""
-    if ctx not in _built:
+    place = id(ctx)
+    if place not in _built:
         made = tuple(open_provider(one, ctx) for one in read_endpoints(ctx.home))
-        for one in made:
-            ctx.on_unload(one.close)
-        _built[ctx] = made
-    return _built[ctx]
+
+        async def close() -> None:
+            _built.pop(place, None)
+            for one in made:
+                await one.close()
+
+        ctx.on_unload(close)
+        _built[place] = made
+    return _built[place]
 
 
 def retry(ctx: PluginContext) -> Retry:

@@ -18,40 +18,24 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
-from atlas_sdk.testing.model_formats import chat_completions, messages, responses
-from atlas_sdk.testing.model_formats.shapes import BadRequestError, Event, Json, Refused
+from atlas_sdk.testing.model_formats.listings import Door, listing, wrong_key
+from atlas_sdk.testing.model_formats.requests import LocalServer, RecordedRequest
+from atlas_sdk.testing.model_formats.shapes import BadRequestError, Event, Refused
+from atlas_sdk.testing.model_formats.spoken import Format, format_of
 from atlas_sdk.testing.model_script import Failure, Reply, Script, call, parse_script, say
 
 __all__ = ["Failure", "ModelServer", "RecordedRequest", "Reply", "call", "main", "say"]
-
-LocalServer: TypeAlias = Literal["ollama", "vllm", "llamacpp"]
 
 POLL_SECONDS = 0.005
 """How often an idle stream looks whether its client has left."""
 
 IDLE_LIMIT_SECONDS = 30.0
 """An idle stream ends by then, so that a test that forgets its client does not hang."""
-
-
-@dataclass
-class RecordedRequest:
-    """One request as it came. `body` is the parsed JSON, or None."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    raw: bytes
-    body: Any
-    events_sent: int = 0
-    disconnected: threading.Event = field(default_factory=threading.Event)
-    """Set when the client hung up before the answer was whole."""
-    finished: threading.Event = field(default_factory=threading.Event)
 
 
 class ModelServer:
@@ -68,10 +52,8 @@ class ModelServer:
         local: LocalServer | None = None,
         port: int = 0,
     ) -> None:
-        self.key = key
-        self.models = models
+        self.door = Door(key, models, local)
         self.strict_models = strict_models
-        self.local = local
         self.requests: list[RecordedRequest] = []
         self.problems: list[str] = []
         """What was wrong with each request that was refused as malformed."""
@@ -83,6 +65,11 @@ class ModelServer:
         self._http = _Http(("127.0.0.1", port), _Handler)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models it lists."""
+        return self.door.models
 
     @property
     def port(self) -> int:
@@ -149,26 +136,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._record()
-        self._respond(_listing(self.owner, self.request_seen))
+        self._respond(listing(self.owner.door, self.request_seen))
 
     def do_POST(self) -> None:
         self._record()
         request = self.request_seen
-        refused = _wrong_key(self.owner, request)
+        refused = wrong_key(self.owner.door, request)
         if refused is None and not isinstance(request.body, dict):
             refused = Refused(400, {"error": {"message": "We could not parse the JSON body of your request."}})
         if refused is not None:
             self._respond(refused)
             return
-        path = request.path
-        if path.endswith("/chat/completions"):
-            self._answer(_ChatCompletions(self.owner, request))
-        elif path.endswith("/responses"):
-            self._answer(_Responses(self.owner, request))
-        elif path == "/v1/messages":
-            self._answer(_Messages(self.owner, request))
+        spoken = format_of(request.path)
+        if spoken is None:
+            message = f"Unknown request URL: POST {request.path}."
+            self._respond(Refused(404, {"error": {"message": message, "code": 404}}))
         else:
-            self._respond(Refused(404, {"error": {"message": f"Unknown request URL: POST {path}.", "code": 404}}))
+            served = self.owner.models if self.owner.strict_models else None
+            self._answer(spoken(request, self.owner.signatures, served))
 
     def _record(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -180,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.request_seen = RecordedRequest(self.command, self.path.split("?")[0], headers, raw, body)
         self.owner.requests.append(self.request_seen)
 
-    def _answer(self, speaks: _Format) -> None:
+    def _answer(self, speaks: Format) -> None:
         try:
             speaks.validate()
         except BadRequestError as wrong:
@@ -212,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.request_seen.finished.set()
 
-    def _stream(self, reply: Reply, speaks: _Format, stamp: str) -> None:
+    def _stream(self, reply: Reply, speaks: Format, stamp: str) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
@@ -266,203 +251,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.request_seen.finished.set()
 
 
-class _Format:
-    """One wire format, bound to one request."""
-
-    def __init__(self, owner: ModelServer, request: RecordedRequest) -> None:
-        self.owner = owner
-        self.request = request
-        self.body: Json = request.body
-
-    def validate(self) -> None:
-        """Refuse a model that is not served, then whatever the format refuses."""
-        model = self.body.get("model")
-        if self.owner.strict_models and model is not None and model not in self.owner.models:
-            raise BadRequestError(self.unknown_model(model), "model", "model_not_found", 404)
-        self.check()
-
-    def unknown_model(self, model: str) -> str:
-        return f"The model `{model}` does not exist or you do not have access to it."
-
-    def check(self) -> None:
-        raise NotImplementedError
-
-    def signed(self, reply: Reply, stamp: str) -> dict[str, str]:
-        raise NotImplementedError
-
-    def whole(self, reply: Reply, stamp: str) -> Json:
-        raise NotImplementedError
-
-    def events(self, reply: Reply, stamp: str) -> Iterator[Event]:
-        raise NotImplementedError
-
-    def failed(self, failure: Failure, stamp: str) -> Event:
-        raise NotImplementedError
-
-    def error(self, failure: Failure) -> Refused:
-        raise NotImplementedError
-
-    def refusal(self, wrong: BadRequestError) -> Refused:
-        raise NotImplementedError
-
-
-class _ChatCompletions(_Format):
-    @property
-    def flavour(self) -> str:
-        return _flavour(self.request)
-
-    def check(self) -> None:
-        chat_completions.validate(self.body, self.owner.signatures)
-
-    def signed(self, reply: Reply, stamp: str) -> dict[str, str]:
-        ids = chat_completions.call_ids(reply, stamp)
-        pairs = zip(ids, reply.calls, strict=True)
-        return {found: one.signature for found, one in pairs if one.signature is not None}
-
-    def whole(self, reply: Reply, stamp: str) -> Json:
-        return chat_completions.whole(reply, self.body, stamp, self.flavour)
-
-    def events(self, reply: Reply, stamp: str) -> Iterator[Event]:
-        return chat_completions.events(reply, self.body, stamp, self.flavour)
-
-    def failed(self, failure: Failure, stamp: str) -> Event:
-        return chat_completions.failed(failure, self.flavour)
-
-    def error(self, failure: Failure) -> Refused:
-        return chat_completions.error(failure, self.flavour)
-
-    def refusal(self, wrong: BadRequestError) -> Refused:
-        return chat_completions.refusal(wrong, self.flavour)
-
-
-class _Responses(_Format):
-    def check(self) -> None:
-        responses.validate(self.body, self.owner.signatures)
-
-    def signed(self, reply: Reply, stamp: str) -> dict[str, str]:
-        return responses.signed(reply, stamp)
-
-    def whole(self, reply: Reply, stamp: str) -> Json:
-        return responses.whole(reply, self.body, stamp)
-
-    def events(self, reply: Reply, stamp: str) -> Iterator[Event]:
-        return responses.events(reply, self.body, stamp)
-
-    def failed(self, failure: Failure, stamp: str) -> Event:
-        return responses.failed(failure, self.body, stamp)
-
-    def error(self, failure: Failure) -> Refused:
-        return chat_completions.error(failure)
-
-    def refusal(self, wrong: BadRequestError) -> Refused:
-        return chat_completions.refusal(wrong)
-
-
-class _Messages(_Format):
-    def unknown_model(self, model: str) -> str:
-        return f"model: {model}"
-
-    def check(self) -> None:
-        if "anthropic-version" not in self.request.headers:
-            raise BadRequestError("anthropic-version: header is required")
-        messages.validate(self.body, self.owner.signatures)
-
-    def signed(self, reply: Reply, stamp: str) -> dict[str, str]:
-        return messages.signed(reply, stamp)
-
-    def whole(self, reply: Reply, stamp: str) -> Json:
-        return messages.whole(reply, self.body, stamp)
-
-    def events(self, reply: Reply, stamp: str) -> Iterator[Event]:
-        return messages.events(reply, self.body, stamp)
-
-    def failed(self, failure: Failure, stamp: str) -> Event:
-        return messages.failed(failure)
-
-    def error(self, failure: Failure) -> Refused:
-        return messages.error(failure)
-
-    def refusal(self, wrong: BadRequestError) -> Refused:
-        return messages.refusal(wrong)
-
-
-def _flavour(request: RecordedRequest) -> str:
-    if request.path.startswith("/v1beta/openai/"):
-        return "gemini"
-    if request.path.startswith("/api/v1/"):
-        return "openrouter"
-    return "openai"
-
-
-def _is_anthropic(request: RecordedRequest) -> bool:
-    return "anthropic-version" in request.headers or request.path == "/v1/messages"
-
-
-def _wrong_key(owner: ModelServer, request: RecordedRequest) -> Refused | None:
-    """The refusal of a request whose key is not the one, or None. A local server asks for none."""
-    if owner.local is not None:
-        return None
-    anthropic = _is_anthropic(request)
-    given = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-    if anthropic:  # takes either header; its SDK sends the key as a bearer token since 2.x
-        given = request.headers.get("x-api-key", given)
-    if given != "" and (owner.key is None or given == owner.key):
-        return None
-    failure = Failure("key_refused")
-    return messages.error(failure) if anthropic else chat_completions.error(failure, _flavour(request))
-
-
-def _listing(owner: ModelServer, request: RecordedRequest) -> Refused:
-    """What a GET answers: the models, a key's own page, or a local server's signs of life."""
-    path = request.path
-    open_paths: dict[str, tuple[LocalServer, Json]] = {
-        "/api/tags": ("ollama", {"models": [{"name": name, "model": name, "size": 1} for name in owner.models]}),
-        "/api/version": ("ollama", {"version": "0.30.0"}),
-        "/version": ("vllm", {"version": "0.20.0"}),
-        "/props": ("llamacpp", {"model_path": owner.models[0] if owner.models else ""}),
-    }
-    if path in open_paths and owner.local == open_paths[path][0]:
-        return Refused(200, open_paths[path][1])
-    if path == "/" and owner.local == "ollama":
-        return Refused(200, "Ollama is running")
-    refused = _wrong_key(owner, request)
-    if path == "/api/v1/models" or (refused is None and path.endswith("/models")):
-        return Refused(200, _models(owner, request))
-    if refused is not None:
-        return refused
-    if path in ("/api/v1/key", "/api/v1/auth/key"):
-        return Refused(200, {"data": {"label": "sk-or-v1-…", "limit": None, "usage": 0, "is_free_tier": False}})
-    return Refused(404, {"error": {"message": f"Unknown request URL: GET {path}."}})
-
-
-def _models(owner: ModelServer, request: RecordedRequest) -> Json:
-    if _is_anthropic(request):
-        entries = [
-            {
-                "type": "model",
-                "id": name,
-                "display_name": name,
-                "created_at": "2026-01-01T00:00:00Z",
-                "lifecycle": "active",
-            }
-            for name in owner.models
-        ]
-        return {"data": entries, "has_more": False, "first_id": None, "last_id": None}
-    if _flavour(request) == "openrouter":
-        return {"data": [{"id": name, "name": name, "context_length": 128000} for name in owner.models]}
-    owned = {"vllm": "vllm", "ollama": "library", "llamacpp": "llamacpp", None: "system"}[owner.local]
-    prefix = "models/" if _flavour(request) == "gemini" else ""
-    return {
-        "object": "list",
-        "data": [
-            {"id": prefix + name, "object": "model", "created": 1_790_000_000, "owned_by": owned}
-            for name in owner.models
-        ],
-    }
-
-
 def main(arguments: list[str] | None = None) -> None:
-    """Serve a script from a file until standard input ends or the process is told to stop."""
+    """Serve a script from a file until the process is told to stop."""
     parser = argparse.ArgumentParser(prog="python -m atlas_sdk.testing.model_server", description=main.__doc__)
     parser.add_argument("--script", type=Path, help="a JSON file: a list of replies")
     parser.add_argument("--port", type=int, default=0)
