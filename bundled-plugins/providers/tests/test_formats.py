@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_providers.retry import Retry
 from atlas_sdk.messages import FilePart, ImagePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelReply, ReasoningDelta
 from atlas_sdk.records import Usage
@@ -362,3 +363,35 @@ async def test_an_unverified_organization_goes_without_summaries(
     await talk.ask()
 
     assert [one.body["reasoning"].get("summary") for one in server.calls] == ["auto", None, None]
+
+
+async def test_gemini_takes_a_call_another_model_made(server: ModelServer, talk_with: Callable[..., Any]) -> None:
+    server.add(say("Done."))
+    talk = talk_with("gemini")
+    talk.say("find it")
+    talk.add("assistant", *(ToolCallPart(call=name, name="find_files", arguments="{}") for name in ("a", "b")))
+    talk.answer_calls("a", "b")
+    await talk.ask()
+    signed = [one.get("extra_content") for one in server.calls[0].body["messages"][2]["tool_calls"]]
+
+    assert signed == [{"google": {"thought_signature": "skip_thought_signature_validator"}}, None]
+
+
+@pytest.mark.parametrize("id", ["openai", "anthropic", "gemini"])
+async def test_a_conversation_lives_on_when_its_reasoning_is_no_longer_taken(
+    id: str, server: ModelServer, ctx: Any, talk_with: Callable[..., Any]
+) -> None:
+    """As after a change of key: signatures and encrypted reasoning are bound to the account that got them."""
+    made = Reply(reasoning=("Hm.",), signature="OLD", calls=(call("find_files", {"query": "a"}, signature="OLD"),))
+    server.add(made, say("Done."))
+    talk = talk_with(id)
+    talk.say("find it")
+    talk.keep(await talk.ask())
+    talk.answer_calls("a")
+    for place in server.signatures:
+        server.signatures[place] = "NEW"
+    reply = await Retry(ctx, {}).around_model_call(talk.request(), talk.deltas.append, talk.provider.stream)
+
+    assert reply.parts == (TextPart(text="Done.", trust="agent"),)
+    assert reply.attempts == 2
+    assert len(server.problems) == 1

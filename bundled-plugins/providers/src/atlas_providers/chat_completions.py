@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,12 @@ STOPS: dict[str, StopReason] = {
     "length": "max_tokens",
     "content_filter": "refusal",
 }
+UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+"""What Gemini 3 takes on a call that another model made, where it insists on a signature
+(ai.google.dev/gemini-api/docs/thought-signatures, read 2026-11-30)."""
+
+SIGNING_MODELS = re.compile(r"gemini-([3-9]|\d\d)")
+
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put reasoning; it goes back under the name it came by."""
 
@@ -107,6 +114,8 @@ def _message(message: Message, request: ModelRequest, model: Model) -> list[dict
         for place, part in enumerate(shared_parts(message))
         if isinstance(part, ToolCallPart)
     ]  # fmt: skip
+    if calls and SIGNING_MODELS.match(request.model) and not any("extra_content" in one for one in calls):
+        calls[0] |= UNSIGNED
     text = message.text()
     if not text and not calls:
         return []
