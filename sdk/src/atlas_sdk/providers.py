@@ -174,3 +174,19 @@ class Provider(Protocol):
 
     async def check(self) -> ProviderCheck:
         """Ask the provider whether its key opens it, spending no token. Never raises."""
+
+
+@runtime_checkable
+class ChecksKeys(Protocol):
+    """What a Provider with a key in the vault may also implement, so that a key is checked before it is kept."""
+
+    @property
+    def key_name(self) -> str:
+        """The key's name in the vault, such as ``OPENAI_API_KEY``; empty where none is needed."""
+
+    @property
+    def key_url(self) -> str:
+        """The page where one makes such a key, or empty."""
+
+    async def check_key(self, key: str) -> ProviderCheck:
+        """Ask the provider whether this key opens it, spending no token. Never raises, and keeps nothing."""
