@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
 from atlas_sdk.events import NumberedEvent, PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
@@ -102,11 +102,8 @@ class Plugins:
         try:
             await self._load(manifest)
         except PluginFailed as failed:
-            if isinstance(failed.error, MisuseError) and getattr(failed.error, "code", "") in (
-                "unknown_setting",
-                "wrong_setting",
-            ):
-                raise failed.error from None  # a broken config.toml stops Atlas, not the plugin that read it
+            if isinstance(failed.error, SettingsError):
+                raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
             self._break(manifest.name, str(failed))
 
     async def _load(self, manifest: Manifest) -> None:
@@ -184,6 +181,8 @@ class Plugins:
                 runtime = build(self._generations.current.number + 1, self.manager)
                 break
             except PluginFailed as failed:
+                if isinstance(failed.error, SettingsError) and not self._generations.current.number:
+                    raise failed.error from None
                 self._break(failed.plugin, str(failed))
                 for name in self._dependents(failed.plugin):
                     self._retire(name)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import MisuseError, SettingsError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.messages import Json
 from atlas_sdk.services.settings import SettingRow
@@ -63,7 +63,7 @@ class Settings:
     ) -> None:
         """Read the file; ``flags`` maps ``section.key`` to what the command line said.
 
-        Raises MisuseError for a file that is not TOML.
+        Raises SettingsError for a file that is not TOML.
         """
         self._path = path
         self._file = _read_toml(path)
@@ -74,7 +74,7 @@ class Settings:
         self._sections: dict[str, SettingsSection] = {}
 
     def add(self, kind: type[SettingsSection]) -> None:
-        """Add a section and check its values. Raises MisuseError with the key and what it takes.
+        """Add a section and check its values. Raises SettingsError with the key and what it takes.
 
         A secret's variable leaves the environment once read, so that no command the agent runs inherits it.
         """
@@ -95,7 +95,7 @@ class Settings:
         known = set(known_sections) | set(self._kinds)
         for name in self._file:
             if name not in known:
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path} has a section [{name}] that Atlas does not know.",
                     hint=f"It knows {', '.join(f'[{section}]' for section in sorted(known))}.",
                     code="unknown_setting",
@@ -170,17 +170,17 @@ class Settings:
         name = kind.section
         found = self._file.get(name, {}) if table is None else table
         if not isinstance(found, Mapping):
-            raise MisuseError(f"{self._path}: {name} must be a section, written [{name}].")
+            raise SettingsError(f"{self._path}: {name} must be a section, written [{name}].")
         for key in found:
             field = kind.model_fields.get(key)
             if field is None:
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path} has a key {key!r} in [{name}] that Atlas does not know.",
                     hint=f"It knows {', '.join(sorted(kind.model_fields))}.",
                     code="unknown_setting",
                 )
             if _extra(field).get("secret"):
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path}: {name}.{key} is a secret and does not belong in a file.",
                     hint=f"Take it out, and set the variable {_variable(name, key)} instead.",
                 )
@@ -204,7 +204,7 @@ class Settings:
             key = ".".join(str(part) for part in first["loc"]) or "?"
             where = self._source(kind.section, key.split(".")[0])
             place = {"variable": _variable(kind.section, key), "flag": "the command line"}.get(where, str(self._path))
-            raise MisuseError(
+            raise SettingsError(
                 f"{place}: [{kind.section}] {key} is wrong: {first['msg'].lower()}.",
                 hint="The settings page (atlas docs reference/settings) says what it takes.",
                 code="wrong_setting",
@@ -229,9 +229,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MisuseError(f"{path} is not TOML: {error}.", hint="Mend that line; nothing was changed.") from error
+        raise SettingsError(f"{path} is not TOML: {error}.", hint="Mend that line; nothing was changed.") from error
     except OSError as error:
-        raise MisuseError(f"{path} cannot be read: {error.strerror}.", hint="Mend its permissions.") from error
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.", hint="Mend its permissions.") from error
 
 
 def _variable(section: str, key: str) -> str:

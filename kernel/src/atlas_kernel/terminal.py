@@ -105,6 +105,10 @@ def _alive(pid: Any) -> bool:
     return True
 
 
+CLOSE_SECONDS = 5.0
+"""How long requests under way may take to end once the command is done."""
+
+
 class InProcessClient(JsonRpcClient):
     """A client of a home that this very process serves, in a thread of its own, while no server runs."""
 
@@ -169,6 +173,6 @@ async def _served(home: Home, outbound: Callable[[str | None], None]) -> AsyncIt
 
         async with anyio.create_task_group() as group:
             group.start_soon(serve)
-            with send, receive:
+            with send:
                 yield send.send_nowait
-            group.cancel_scope.cancel()
+            group.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS

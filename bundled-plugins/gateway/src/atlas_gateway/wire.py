@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable
@@ -17,9 +18,9 @@ from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Json
-from atlas_sdk.services.events import EVENTS
+from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
-from atlas_sdk.services.store import STORE
+from atlas_sdk.services.store import STORE, StoreService
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -129,6 +130,7 @@ class Session:
         outbound, frames = anyio.create_memory_object_stream[str](OUTBOUND_FRAMES)
         with self._scope:
             async with anyio.create_task_group() as group, outbound, frames:
+                written = anyio.Event()
 
                 async def write() -> None:
                     async for frame in frames:
@@ -137,6 +139,7 @@ class Session:
                         if slow.cancelled_caught:
                             self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
                             return
+                    written.set()
 
                 group.start_soon(write)
                 try:
@@ -155,9 +158,10 @@ class Session:
                             group.start_soon(self._answer, outbound, request)
                 except BrokenFrameError as error:
                     await outbound.send(_failure(None, error))
+                # What was queued still goes out, the reason of the end above all.
+                outbound.close()
                 with anyio.move_on_after(1):
-                    while frames.statistics().current_buffer_used:
-                        await anyio.sleep(0.01)
+                    await written.wait()
                 group.cancel_scope.cancel()
 
     async def _first(self, outbound: MemoryObjectSendStream[str]) -> int | None:
@@ -204,6 +208,12 @@ class Session:
     async def _events(self, outbound: MemoryObjectSendStream[str], sent: int) -> None:
         """Send events after number ``sent``, from the store first and then as they come, each once and in order."""
         events, store = self._ctx.services.need(EVENTS), self._ctx.services.need(STORE)
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._follow(outbound, sent, events, store)
+
+    async def _follow(
+        self, outbound: MemoryObjectSendStream[str], sent: int, events: EventsService, store: StoreService
+    ) -> None:
         while True:
             async with events.subscribe() as feed:
                 while missed := await store.events(after=sent):
@@ -233,7 +243,8 @@ class Session:
         finally:
             self._in_flight -= 1
         if id is not None:
-            await outbound.send(frame)
+            with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await outbound.send(frame)
 
     async def _call(self, name: str, params: Json) -> BaseModel:
         method = self._ctx.services.need(HOME).methods().get(name)

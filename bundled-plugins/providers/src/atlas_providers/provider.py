@@ -13,15 +13,7 @@ import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.messages import Json, Part, TextPart, ToolCallPart
-from atlas_sdk.providers import (
-    Emit,
-    ModelInfo,
-    ModelReply,
-    ModelRequest,
-    ProviderCheck,
-    ProviderError,
-    StopReason,
-)
+from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, ProviderCheck, ProviderError, StopReason
 from atlas_sdk.records import Usage
 from atlas_sdk.services.vault import VAULT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import QuestionAsked, QuestionSettled
@@ -50,9 +51,7 @@ def keep_answer(transaction: Transaction, question: Question, answer: Answer, no
     )
     choice = ", ".join(answer.choices)
     transaction.publish(
-        QuestionSettled(
-            conversation=question.conversation, id=question.id, how=answer.how, choice=choice, by=answer.by
-        )
+        QuestionSettled(conversation=question.conversation, id=question.id, how=answer.how, choice=choice, by=answer.by)
     )
 
 
@@ -69,12 +68,8 @@ async def withdraw_left_open(ctx: PluginContext) -> None:
     for row in rows:
         question = Question.model_validate_json(row["data"])
         if question.id not in waiting:
-            gone, now = Answer(how="withdrawn", by="atlas"), ctx.clock.now()
-
-            def work(transaction: Transaction, left: Question = question, how: Answer = gone) -> None:
-                keep_answer(transaction, left, how, now)
-
-            await store.write(work)
+            gone = Answer(how="withdrawn", by="atlas")
+            await store.write(partial(keep_answer, question=question, answer=gone, now=ctx.clock.now()))
 
 
 async def _waiting(ctx: PluginContext) -> tuple[Question, ...]:
