@@ -50,14 +50,13 @@ def judge(command: str, world: World) -> Judgement:
 
 def read_parts(command: str, world: World) -> tuple[list[Part], list[ScriptRead], list[str]]:
     """The simple commands of a line, the scripts read on the way, and what could not be read."""
+    reader = Reader(world, PROGRAMS)
     if world.shell == "powershell":
         from atlas_gate.powershell import PowerShellReader
 
-        powershell = PowerShellReader(world, PROGRAMS)
-        powershell.read(command)
-        return powershell.reader.parts, list(powershell.reader.scripts.values()), powershell.reader.faults
-    reader = Reader(world, PROGRAMS)
-    reader.read(command)
+        PowerShellReader(reader).read(command)
+    else:
+        reader.read(command)
     return reader.parts, list(reader.scripts.values()), reader.faults
 
 

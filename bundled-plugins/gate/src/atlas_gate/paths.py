@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from atlas_gate.parts import Part, Word, is_constant
-from atlas_gate.state import plain_path
+from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
 from atlas_gate.world import World
 
 SYSTEM_FOLDERS: Final = frozenset(
@@ -76,8 +76,6 @@ class Ground:
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
         text = word if isinstance(word, str) else word.text
-        if self.is_windows and not text.startswith("/"):
-            return windows_path(text, part.folder)
         return plain_path(text, part.folder)
 
     def is_vital(self, part: Part, word: Word) -> bool:
@@ -95,7 +93,7 @@ class Ground:
             return False
         if path in self.vital or _DRIVE_IN_LINUX.fullmatch(path):
             return True
-        if self.is_windows and _WINDOWS_VITAL.fullmatch(path):
+        if is_windows_path(path) and _WINDOWS_VITAL.fullmatch(path.lower()):
             return True
         if not is_pattern or not _GLOB.search(path):
             return False
@@ -162,20 +160,3 @@ def matches_path(pattern: str, path: str) -> bool:
         fnmatch.fnmatchcase(name, one) for name, one in zip(names, patterns, strict=True)
     )
 
-
-def windows_path(text: str, folder: str | None) -> str:
-    """A Windows path in lower case with forward slashes, absolute where its folder is known."""
-    path = text.replace("\\", "/").lower()
-    path = re.sub(r"^(?:microsoft\.powershell\.core/)?filesystem::", "", path)
-    path = re.sub(r"^//[?.]/(?=[a-z]:)", "", path)
-    if not re.match(r"[a-z]:|/", path):
-        base = (folder or "").replace("\\", "/").lower()
-        path = f"{base}/{path}"
-    drive, _, rest = path.partition(":") if re.match(r"[a-z]:", path) else ("", "", path)
-    names: list[str] = []
-    for name in rest.split("/"):
-        if name == "..":
-            names = names[:-1]
-        elif name not in ("", "."):
-            names.append(name.rstrip(". ") or name)
-    return (f"{drive}:/" if drive else "/") + "/".join(names)

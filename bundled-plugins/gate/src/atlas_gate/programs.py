@@ -20,6 +20,25 @@ def _bun(reader: Reader, part: Part) -> str:
     return _npm_like(reader, part)
 
 
+def _powershell(reader: Reader, part: Part) -> str:
+    from atlas_gate.powershell import PowerShellReader
+    from atlas_gate.powershell_commands import run_powershell
+
+    run_powershell(PowerShellReader(reader), part)
+    return OUTPUT
+
+
+def _cmd(reader: Reader, part: Part) -> str:
+    from atlas_gate.powershell import PowerShellReader
+    from atlas_gate.powershell_commands import run_cmd_line
+
+    texts = part.texts
+    start = next((at for at, text in enumerate(texts) if text.lower() in ("/c", "/k")), None)
+    if start is not None:
+        run_cmd_line(PowerShellReader(reader), " ".join(texts[start + 1 :]))
+    return OUTPUT
+
+
 BY_NAME: dict[str, Handler] = {
     **wrappers.HANDLERS,
     **tools.HANDLERS,
@@ -28,6 +47,9 @@ BY_NAME: dict[str, Handler] = {
     **shells.HANDLERS,
     **dict.fromkeys(("npm", "pnpm", "yarn"), _npm_like),
     "bun": _bun,
+    "powershell": _powershell,
+    "pwsh": _powershell,
+    "cmd": _cmd,
 }
 
 # What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.

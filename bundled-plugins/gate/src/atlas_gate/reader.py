@@ -90,6 +90,7 @@ class Reader:
         self._depth = 0
         self._repeats = 0
         self._processes = 0
+        self._calls: list[tuple[str, tuple[str, ...]]] = []
 
     # What the handlers of programs call.
 
@@ -417,16 +418,21 @@ class Reader:
 
     def _call(self, name: str, body: Node, part: Part, stdin: str) -> str:
         self.state.called.add(name)
+        arguments = tuple(word.text for word in part.arguments)
+        if (name, arguments) in self._calls:
+            return OUTPUT  # it calls itself just as it was called: nothing new would be read
         with _Deeper(self, f"{name}()") as allowed:
             if not allowed:
                 return OUTPUT
             self._count(1)
+            self._calls.append((name, arguments))
             before = self.state.positional
-            self.state.positional = tuple(word.text for word in part.arguments)
+            self.state.positional = arguments
             try:
                 return self._run(body, stdin)
             finally:
                 self.state.positional = before
+                self._calls.pop()
 
     def _assignment(self, node: AssignmentNode, expander: Expander) -> Assignment:
         """What an assignment in front of a command sets, for that command only."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from atlas_gate.parts import UNKNOWN, Word, is_constant
+from atlas_gate.parts import UNKNOWN, Word
+from atlas_gate.path_forms import plain_path
 from atlas_gate.syntax import Node
 
 Value: TypeAlias = str | tuple[str, ...]
@@ -62,20 +62,4 @@ class State:
         """A path made plain: absolute, without dot segments, doubled slashes or links made in the line."""
         text = word if isinstance(word, str) else word.text
         return plain_path(text, self.folder, self.links)
-
-
-def plain_path(text: str, folder: str | None, links: dict[str, str] | None = None) -> str:
-    """The absolute form of a path. An unknown folder stays an unknown piece in front."""
-    if not text.startswith("/"):
-        text = f"{folder if folder is not None else UNKNOWN}/{text}"
-    if not is_constant(text) and "/.." in text:
-        return text  # how far it climbs depends on what is not known
-    path = posixpath.normpath(text)
-    if path.startswith("//"):
-        path = path[1:]
-    if links:
-        for link, target in links.items():
-            if path == link or path.startswith(link + "/"):
-                return target + path[len(link) :]
-    return path
 
