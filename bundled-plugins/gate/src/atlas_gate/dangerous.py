@@ -304,7 +304,7 @@ def _truncates(part: Part, ground: Ground) -> bool:
 
 def _mirrors(part: Part, ground: Ground) -> bool:
     return any(re.match(r"--del(?:ete)?(?:$|-)|--remove-source-files", text) for text in part.texts) and not any(
-        text in ("-n", "--dry-run") for text in part.texts
+        re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run", text) for text in part.texts
     )
 
 

@@ -30,7 +30,7 @@ def _echo(reader: Reader, part: Part) -> str:
         option = words.pop(0)
         escapes = escapes or "e" in option
         newline = newline and "n" not in option
-    text = " ".join(words)
+    text = " ".join([word.expanded() for word in part.arguments][len(part.texts) - len(words) :])
     return (decode_escapes(text.replace("\\0", "\\")) if escapes else text) + ("\n" if newline else "")
 
 
@@ -310,7 +310,7 @@ HANDLERS: dict[str, Handler] = {
     "false": _silent,
     ":": _silent,
     **dict.fromkeys(("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked),
-    **dict.fromkeys(("head", "tail", "sort", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
+    **dict.fromkeys(("head", "tail", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "aria2c", "lynx", "w3m"), _network),
     **dict.fromkeys(("basename", "dirname", "realpath", "readlink"), _path_name),
 }

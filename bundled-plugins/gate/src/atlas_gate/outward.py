@@ -60,7 +60,7 @@ _GCLOUD_WRITES = re.compile(
     r"|attach|detach|resize|upgrade|revoke|login|activate-service-account|execute|call|publish|pull|ack|ssh|scp"
     r"|connect|drain|migrate|simulate|print|sign-url|access|replace|undo|rename|destroy|apply|run-job|send)(?:-[\w-]+)?"
 )
-_GCLOUD_LOCAL = (("config",), ("components", "list"), ("auth", "list"), ("auth", "configure-docker"), ("init",))
+_GCLOUD_LOCAL = (("config",), ("builds", "log"), ("components", "list"), ("auth", "list"), ("auth", "configure-docker"), ("init",))
 _GCLOUD_VALUES = (
     "project account format filter region zone configuration verbosity impersonate-service-account billing-project "
     "flatten limit sort-by page-size access-token-file flags-file trace-token location"

@@ -13,9 +13,11 @@ from typing import Final
 UNKNOWN: Final = "\uf8f0"  # a variable the line does not set
 OUTPUT: Final = "\uf8f1"  # what some program prints
 FETCHED: Final = "\uf8f2"  # what comes from the network
+ANY: Final = "\uf8f4"  # any name: what a star matched before the word was passed on
 DECODED: Final = "\uf8f3"  # what a decoder makes of a text that is not known
 
 _MARKS = re.compile(f"[{UNKNOWN}{OUTPUT}{FETCHED}{DECODED}]")
+_STARS = re.compile(r"[*?]+|\[[^\]/]+\]")
 _QUOTED_FOR_DISPLAY = re.compile(r"[\s'\"\\$`;&|<>(){}*?\[\]~#]")
 
 
@@ -31,7 +33,7 @@ def without_marks(text: str) -> str:
 
 def forge_proof(text: str) -> str:
     """The text with the marks replaced, for anything that comes from outside."""
-    return _MARKS.sub("\ufffd", text)
+    return _MARKS.sub("\ufffd", text).replace(ANY, "\ufffd")
 
 
 def strongest_mark(text: str) -> str:
@@ -49,9 +51,13 @@ class Word:
     text: str
     is_pattern: bool = False
 
+    def expanded(self) -> str:
+        """The text that stands for what the pattern matches, once it is no pattern any more."""
+        return _STARS.sub(ANY, self.text) if self.is_pattern else self.text
+
     def shown(self) -> str:
         """The word as a person may read it, with `…` for what is not known."""
-        text = _MARKS.sub("…", self.text)
+        text = _MARKS.sub("…", self.text).replace(ANY, "*")
         if text and (self.is_pattern or not _QUOTED_FOR_DISPLAY.search(text)):
             return text
         return "'" + text.replace("'", "'\\''") + "'"
@@ -94,6 +100,7 @@ class Part:
     folder: str | None = None
     unread: str = ""
     input: str = ""
+    links: tuple[tuple[str, str], ...] = ()
     suspicion: str = ""
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from atlas_gate.parts import Part, Word, is_constant
+from atlas_gate.parts import ANY, Part, Word, is_constant
 from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
 from atlas_gate.world import World
 
@@ -76,11 +76,13 @@ class Ground:
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
         text = word if isinstance(word, str) else word.text
-        return plain_path(text, part.folder)
+        return plain_path(text, part.folder, dict(part.links) if part.links else None)
 
     def is_vital(self, part: Part, word: Word) -> bool:
         """Whether a word names a system folder, the root or the home, or everything in one."""
         path = self.path(part, word)
+        if ANY in path:
+            path, word = path.replace(ANY, "*"), Word(word.text, True)
         if self._names_vital(path, is_pattern=word.is_pattern):
             return True
         if is_constant(path) and word.text.endswith(("/", "/*", "/.")):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from atlas_gate import filters, languages, shells, tools, wrappers
+from atlas_gate.dangerous import DANGEROUS
+from atlas_gate.hardline import HARDLINE
+from atlas_gate.outward import OUTWARD
 from atlas_gate.parts import OUTPUT, Part
 from atlas_gate.reader import Handler, Programs, Reader
 
@@ -59,4 +62,6 @@ RUNS_OTHERS = frozenset(
     + ("uv", "poetry", "npx", "powershell", "pwsh", "cmd", "iex", "invoke-expression")
 )
 
-PROGRAMS = Programs(BY_NAME, shells.run_program, shells.run_assignments)
+_KNOWN = tuple(dict.fromkeys((*HARDLINE.programs(), *shells.SHELLS, *OUTWARD.programs(), *DANGEROUS.programs(), *BY_NAME)))
+
+PROGRAMS = Programs(BY_NAME, shells.run_program, shells.run_assignments, _KNOWN)

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from atlas_gate.expansion import Expander, split_fields
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
+    ANY,
     OUTPUT,
     UNKNOWN,
     Assignment,
@@ -24,6 +25,7 @@ from atlas_gate.parts import (
     Word,
     forge_proof,
     is_constant,
+    program_name,
     strongest_mark,
 )
 from atlas_gate.state import State, Value
@@ -61,6 +63,7 @@ class Programs:
     by_name: Mapping[str, Handler]
     other: Handler
     assignments: Callable[[Reader, Part], None]
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +139,18 @@ class Reader:
 
     def add(self, part: Part) -> Part:
         """Put a part on the list, with where it was found."""
-        placed = replace(part, origin=self.origin, folder=self.state.folder)
+        if part.words and part.words[0].is_pattern:
+            part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
+        links = tuple(self.state.links.items()) if self.state.links else ()
+        placed = replace(part, origin=self.origin, folder=self.state.folder, links=links)
         self.parts.append(placed)
         return placed
+
+    def _matched_program(self, word: Word) -> Word:
+        """The program a pattern such as `/bin/r?` may name, taking the one the rules know."""
+        name = program_name(word.text)
+        known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
+        return word if known is None else Word(known)
 
     def suspect(self, part: Part, suspicion: str) -> None:
         """List a command that is only suspected: a word of a program the gate does not know."""
@@ -178,6 +190,8 @@ class Reader:
     def operand_paths(self, word: Word) -> list[str]:
         """The files a word names: itself, or what its pattern matches."""
         path = self.state.path(word)
+        if ANY in path:
+            path, word = path.replace(ANY, "*"), Word(path, True)
         if not word.is_pattern or not is_constant(path):
             return [path]
         folder, _, pattern = path.rpartition("/")
@@ -266,7 +280,7 @@ class Reader:
         if node.words is None:
             values = list(self.state.positional) or [UNKNOWN]
         else:
-            values = [word.text for text in node.words for word in self._expander().fields(text)]
+            values = [word.expanded() for text in node.words for word in self._expander().fields(text)]
         output: list[str] = []
         for number, value in enumerate(values):
             self._count(number)
@@ -380,6 +394,8 @@ class Reader:
         if not words:
             for item in node.assignments:
                 self._assign(item, expander)
+            self.add(Part((), assignments, redirects))
+            return self._written(redirects, fed if self.is_captured else "")
         if words and words[0].text in self.state.aliases and isinstance(node.words[0], Text):
             output = self._alias(words, fed)
         else:
@@ -410,11 +426,7 @@ class Reader:
         return self._handler(placed)(self, placed)
 
     def _handler(self, part: Part) -> Handler:
-        by_name, name = self.programs.by_name, part.name
-        handler = by_name.get(name)
-        if handler is None and part.words[0].is_pattern:
-            handler = next((by_name[known] for known in by_name if fnmatch.fnmatchcase(known, name)), None)
-        return handler or self.programs.other
+        return self.programs.by_name.get(part.name, self.programs.other)
 
     def _call(self, name: str, body: Node, part: Part, stdin: str) -> str:
         self.state.called.add(name)
@@ -445,7 +457,7 @@ class Reader:
     def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
         """Set a variable of the shell itself."""
         if node.elements is not None:
-            elements = tuple(word.text for element in node.elements for word in expander.fields(element))
+            elements = tuple(word.expanded() for element in node.elements for word in expander.fields(element))
             before = self.state.lookup(node.name) if node.appends else ()
             self.set_variable(node.name, (*((before,) if isinstance(before, str) else before), *elements))
             return Assignment(node.name, " ".join(elements))

@@ -19,7 +19,7 @@ _REST = r"(?P<name>[A-Za-z_$][\w$]*)|(?P<mark>[^\s\w])|(?P<number>\d+)"
 _SLASH_COMMENT = r"(?P<comment>//[^\n]*|/\*.*?\*/)"
 _HASH_COMMENT = r"(?P<comment>#(?!\{)[^\n]*)"
 _DASH_COMMENT = r"(?P<comment>--[^\n]*|\(\*.*?\*\))"
-_PERL_QUOTES = r"(?P<quotes>\b(?:qx|qq|q|qw|%x|%q)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\|))|%x[\{\(\[|/][^\}\)\]|/]*[\}\)\]|/]"
+_PERL_QUOTES = r"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\|)|%x(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|))"
 
 _TOKENS = {
     "javascript": re.compile(f"{_SLASH_COMMENT}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
@@ -29,7 +29,7 @@ _TOKENS = {
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
 _RUNS = frozenset(
-    "system exec execSync execFile execFileSync spawn spawnSync popen shell_exec passthru proc_open pcntl_exec "
+    "system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru proc_open pcntl_exec "
     "capture2 capture2e capture3 shell execaCommand execaCommandSync $".split()
 )
 _DELETES = frozenset("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del".split())

@@ -147,12 +147,14 @@ def _declare(reader: Reader, part: Part) -> str:
 
 
 def _read(reader: Reader, part: Part) -> str:
-    options = read_options(part.arguments, with_value=("d", "n", "N", "p", "t", "u", "i", "a"))
+    fills_array = part.name in ("mapfile", "readarray")
+    with_value = ("d", "n", "O", "s", "u", "C", "c") if fills_array else ("d", "n", "N", "p", "t", "u", "i", "a")
+    options = read_options(part.arguments, with_value=with_value)
     source = part.input or reader.input
     line, newline, rest = source.partition("\n")
     if reader.input and source == reader.input:
         reader.input = rest if newline else ""
-    if part.name in ("mapfile", "readarray"):
+    if fills_array:
         name = options.operands[0].text if options.operands else "MAPFILE"
         reader.set_variable(name, tuple(source.splitlines()) or (UNKNOWN,))
         return ""
@@ -234,7 +236,7 @@ def run_program(reader: Reader, part: Part) -> str:
     text = part.words[0].text
     if "/" not in text or text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/")):
         return OUTPUT
-    path = reader.state.path(part.words[0])
+    path = reader.operand_paths(part.words[0])[0]
     content = reader.read_file(path, is_script=False)
     if content is None or "\0" in content[:1024] or content.startswith("\x7fELF"):
         return OUTPUT

@@ -52,7 +52,8 @@ def _find(reader: Reader, part: Part) -> str:
                 reader.run_words(_with_found(command, one), f"find {text}")
         elif text in ("-fprint", "-fls", "-fprintf", "-fprint0") and position < len(texts):
             reader.add(Part((), redirects=(Redirect("", ">", expression[position]),)))
-    return OUTPUT
+    end_of_name = "\0" if "-print0" in texts else "\n"
+    return "".join(word.expanded() + end_of_name for word in found)
 
 
 def _with_found(command: list[Word], one: Word) -> list[Word]:
@@ -158,7 +159,7 @@ def _make(reader: Reader, part: Part) -> str:
     if folder:
         reader.state.folder = reader.state.path(folder)
     try:
-        text = part.input if named == "-" else None
+        text = part.input if named in ("-", "/dev/stdin") else None
         for name in [named] if named else ["GNUmakefile", "makefile", "Makefile"]:
             text = text if text is not None else reader.read_file(reader.state.path(name))
         if text:
@@ -239,6 +240,19 @@ def _package_script(reader: Reader, part: Part) -> str:
         command = scripts.get(one) if isinstance(scripts, dict) else None
         if isinstance(command, str):
             reader.run_text(command, f"{part.name} run {one}")
+    return OUTPUT
+
+
+def _crontab(reader: Reader, part: Part) -> str:
+    """Read the commands of a table that is put in place."""
+    operands = read_options(part.arguments, with_value=("u",)).operands
+    text = part.input
+    if operands and operands[0].text != "-":
+        text = reader.read_file(reader.state.path(operands[0])) or ""
+    for line in text.splitlines():
+        entry = re.match(r"\s*(?:@\w+|(?:[\d*/,\-A-Za-z]+\s+){5})\s*(\S.*)", line)
+        if entry:
+            reader.run_text(entry[1], "crontab")
     return OUTPUT
 
 
@@ -352,6 +366,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_script),
     "tar": _tar,
     "bsdtar": _tar,
+    "crontab": _crontab,
     "sort": _option_command("compress-program"),
     "rsync": _option_command("e", "rsh"),
     "man": _option_command("P", "pager", "H"),
