@@ -95,6 +95,25 @@ _DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "supervisorctl": (("stop",), ("shutdown",)),
     "gsutil": (("rm",), ("mv",), ("rb",)),
     "heroku": (("apps:destroy",), ("pg:reset",), ("destroy",)),
+    "sc": (("stop",), ("delete",), ("config",)),
+    "net": (("stop",), ("user",), ("localgroup",)),
+    "reg": (("delete",), ("import",)),
+    "bcdedit": (("/set",), ("/delete",)),
+    "vssadmin": (("delete",), ("resize",)),
+    "wevtutil": (("cl",), ("clear-log",)),
+    "diskpart": ((),),
+    "netsh": (("advfirewall",), ("firewall",)),
+    "set-executionpolicy": ((),),
+    "set-mppreference": ((),),
+    "clear-eventlog": ((),),
+    "clear-recyclebin": ((),),
+    "clear-history": ((),),
+    "remove-localuser": ((),),
+    "register-scheduledtask": ((),),
+    "unregister-scheduledtask": ((),),
+    "remove-itemproperty": ((),),
+    "disable-netadapter": ((),),
+    "set-netfirewallprofile": ((),),
     "fly": (("destroy",), ("apps", "destroy")),
     "flyctl": (("destroy",), ("apps", "destroy")),
 }
@@ -113,7 +132,10 @@ def _options(part: Part, *with_value: str) -> Options:
 
 
 def _recursive_delete(part: Part, ground: Ground) -> bool:
-    return part.name in ("rimraf", "del-cli") or _options(part).has("rR", "recursive")
+    options = _options(part)
+    if part.name in ("rimraf", "del-cli"):
+        return bool(options.operands)
+    return options.has("rR", "recursive")
 
 
 def _moves_vital(part: Part, ground: Ground) -> bool:
@@ -200,6 +222,8 @@ def _copies_blocks(part: Part, ground: Ground) -> bool:
 
 def _kills_by_force(part: Part, ground: Ground) -> bool:
     texts = [text.upper() for text in part.texts]
+    if part.name == "taskkill":
+        return "/F" in texts or "-F" in texts
     if part.name == "fuser":
         return any(re.fullmatch(r"-[A-Z]*K[A-Z]*|--KILL", text) for text in texts)
     if part.name == "killall" and any(text in ("-U", "--USER") for text in texts):
@@ -311,6 +335,18 @@ def _mirrors(part: Part, ground: Ground) -> bool:
 def _schedules(part: Part, ground: Ground) -> bool:
     options = _options(part, "u")
     return options.has("r") or bool(options.operands) or (not options.letters and bool(part.input))
+
+
+def _schedules_windows(part: Part, ground: Ground) -> bool:
+    return any(text.lower() in ("/create", "/delete", "/change") for text in part.texts)
+
+
+def _mirrors_windows(part: Part, ground: Ground) -> bool:
+    return any(text.lower() in ("/mir", "/purge", "/move") for text in part.texts)
+
+
+def _opens_windows(part: Part, ground: Ground) -> bool:
+    return any(re.match(r"(?:everyone|\*s-1-1-0):", text, re.IGNORECASE) for text in part.texts) or part.name == "takeown"
 
 
 def _firewall(part: Part, ground: Ground) -> bool:
@@ -428,7 +464,7 @@ DANGEROUS = RuleList(
             "danger.kill",
             "It ends processes by force.",
             _kills_by_force,
-            frozenset(("kill", "pkill", "killall", "fuser", "skill")),
+            frozenset(("kill", "pkill", "killall", "fuser", "skill", "taskkill")),
         ),
         Rule(
             "danger.service",
@@ -449,6 +485,9 @@ DANGEROUS = RuleList(
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),
         Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors, frozenset(("rsync", "rclone"))),
         Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules, frozenset(("crontab",))),
+        Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules_windows, frozenset(("schtasks",))),
+        Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors_windows, frozenset(("robocopy",))),
+        Rule("danger.permissions", "It opens files to everybody.", _opens_windows, frozenset(("icacls", "takeown"))),
         Rule("danger.firewall", "It drops rules of the firewall.", _firewall, frozenset(("iptables", "ip6tables"))),
         Rule("danger.logs", "It deletes logs.", _asks_vacuum, frozenset(("journalctl",))),
         Rule(

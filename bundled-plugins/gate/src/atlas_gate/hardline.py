@@ -126,6 +126,8 @@ def _kills_all(part: Part, ground: Ground) -> bool:
     if part.name in ("pkill", "killall", "killall.exe"):
         options = read_options(part.arguments, with_value=("s", "signal", "u", "U", "g", "G", "t", "P"))
         return any(re.fullmatch(r"\^?(?:\.\*?|\.\+|\*)?\$?", word.text) for word in options.operands)
+    if part.name == "taskkill":
+        return "*" in texts
     if not texts or texts[0] in ("-l", "-L", "--list", "--help"):
         return False
     targets = list(texts)
@@ -175,6 +177,11 @@ def _session_powers_off(part: Part, ground: Ground) -> bool:
     return any(text in ("--power-off", "--reboot", "--halt", "-h", "-r") for text in part.texts)
 
 
+def _instrument_powers_off(part: Part, ground: Ground) -> bool:
+    texts = [text.lower() for text in part.texts]
+    return "call" in texts and any(text in ("reboot", "shutdown", "win32shutdown") for text in texts)
+
+
 def _is_fork_bomb(part: Part, ground: Ground) -> bool:
     return part.suspicion == "fork-bomb"
 
@@ -200,7 +207,7 @@ HARDLINE = RuleList(
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
         Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc"))),
-        Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall"))),
+        Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall", "taskkill"))),
         Rule(
             "never.power",
             _POWERS,
@@ -215,6 +222,7 @@ HARDLINE = RuleList(
             _session_powers_off,
             frozenset(("gnome-session-quit", "xfce4-session-logout")),
         ),
+        Rule("never.power", _POWERS, _instrument_powers_off, frozenset(("wmic",))),
         Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb),
         Rule("never.raw-disk", _RAW, _redirects_to_disk),
         Rule("never.power", _POWERS, _sysrq),

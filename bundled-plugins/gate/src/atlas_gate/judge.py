@@ -5,6 +5,7 @@ This is a guard, not a sandbox: it reads what a line says, and a program may sti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ from atlas_gate.reader import Reader, ScriptRead
 from atlas_gate.rules import Finding, Verdict, finding
 from atlas_gate.world import World
 
+_READER_BUGS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, re.error, RecursionError)
 _NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
 
 
@@ -51,12 +53,16 @@ def judge(command: str, world: World) -> Judgement:
 def read_parts(command: str, world: World) -> tuple[list[Part], list[ScriptRead], list[str]]:
     """The simple commands of a line, the scripts read on the way, and what could not be read."""
     reader = Reader(world, PROGRAMS)
-    if world.shell == "powershell":
-        from atlas_gate.powershell import PowerShellReader
+    try:
+        if world.shell == "powershell":
+            from atlas_gate.powershell import PowerShellReader
 
-        PowerShellReader(reader).read(command)
-    else:
-        reader.read(command)
+            PowerShellReader(reader).read(command)
+        else:
+            reader.read(command)
+    except _READER_BUGS:
+        # A fault of the reader itself must not let the line through: it counts as not read.
+        reader.faults.append("the reader failed on it")
     return reader.parts, list(reader.scripts.values()), reader.faults
 
 

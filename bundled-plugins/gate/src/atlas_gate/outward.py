@@ -173,6 +173,8 @@ def _gcloud(part: Part, ground: Ground) -> bool:
         names = names[1:]
     if not names:
         return not options.has("hvq", "version", "help")
+    if names[:2] == ["config", "config-helper"]:
+        return True
     if any(tuple(names[: len(local)]) == local for local in _GCLOUD_LOCAL):
         return False
     if any(_PRINT_TOKEN.fullmatch(name) for name in names):
@@ -208,8 +210,11 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
         return False
     inside = part.folder is not None and part.folder.lower().startswith(ground.atlas_home)
     own = ground.atlas_home.rpartition("/")[2]
+    base = _folder_option(part)
     for number, word in enumerate(part.words):
         text = word.text
+        if base and own in text and not text.startswith(("/", "-")):
+            text = f"{base}/{text}"
         if not (inside or own in text.lower() or (word.is_pattern and "." in text) or "/" in text and word.is_pattern):
             continue
         if ground.atlas_mention.search(text) and (number or "/" in text):
@@ -218,6 +223,13 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
             if _is_touched(part, ground, Word(candidate, word.is_pattern), number=number):
                 return True
     return False
+
+
+def _folder_option(part: Part) -> str | None:
+    """The folder `tar -C` goes to before it reads its names."""
+    if part.name not in ("tar", "bsdtar"):
+        return None
+    return next((after.text for word, after in zip(part.words, part.words[1:], strict=False) if word.text == "-C"), None)
 
 
 def _candidates(text: str) -> list[str]:
@@ -240,7 +252,8 @@ def _is_touched(part: Part, ground: Ground, word: Word, *, number: int) -> bool:
     if kind == "closed":
         return True
     if kind == "home":
-        return part.name not in _LOOKS_ONLY
+        runs = part.name == "find" and any(text in ("-exec", "-execdir", "-ok", "-okdir") for text in part.texts)
+        return runs or part.name not in _LOOKS_ONLY
     if part.name in ("cp", "rsync", "scp"):
         return number == len(part.words) - 1
     if part.name == "sed":

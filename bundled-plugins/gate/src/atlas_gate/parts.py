@@ -135,4 +135,5 @@ class Part:
 def program_name(text: str) -> str:
     """The base name a program goes by, whatever its folder and letter case."""
     name = without_marks(text).rsplit("/", 1)[-1].lower()
-    return name[:-4] if name.endswith(".exe") else name
+    name = name.rsplit("\\", 1)[-1]
+    return name[:-4] if name.endswith((".exe", ".com")) else name

@@ -21,6 +21,7 @@ SYSTEM_FOLDERS: Final = frozenset(
 _WINDOWS_VITAL = re.compile(
     r"[a-z]:(?:/(?:windows(?:/system32|/syswow64)?|users|program files(?: \(x86\))?|programdata|boot|recovery)?)?"
 )
+_WINDOWS_NAMES: Final = frozenset(("c:/windows", "c:/users", "c:/program files", "c:/programdata", "c:/windows/system32"))
 _DRIVE_IN_LINUX = re.compile(r"/(?:mnt|cygdrive)/[a-z]|/[a-z]:")
 # A name that nearly every file matches: stars and marks with no letter of its own.
 _BROAD = re.compile(r"(?=.*\*)(?:[*?.]|\[[^\]]*\])+")
@@ -102,7 +103,8 @@ class Ground:
         parent, _, name = path.rpartition("/")
         if _BROAD.fullmatch(name) and self._names_vital(parent or "/", is_pattern=True):
             return True
-        return any(matches_path(path, folder) for folder in self.vital)
+        vital = self.vital | _WINDOWS_NAMES if is_windows_path(path) else self.vital
+        return any(matches_path(path, folder) for folder in vital)
 
     def is_raw_disk(self, part: Part, word: Word) -> bool:
         """Whether a word names a disk or a partition as a device."""

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+import fnmatch
 import re
 from collections.abc import Iterable
 
 from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
-from atlas_gate.powershell_tokens import Token, cut, unescaped
+from atlas_gate.powershell_tokens import Token, closing, cut, unescaped
 from atlas_gate.reader import DEPTH_LIMIT, Reader
 from atlas_gate.syntax import UnreadableError
 
 _INSIDE_STRING = re.compile(r"`.|\$\{([^}]*)\}|\$((?:\w+:)?\w+)|\$(\()", re.DOTALL)
 _ASSIGNS = re.compile(r"[+\-*/%]?=")
 _METHOD = re.compile(r"\.(\w+)$")
+_PROPERTY = re.compile(r"\.(\w+)")
+_KEEPS_PATH = frozenset(("fullname", "path", "providerpath", "definition", "source", "name", "value"))
 _STATEMENT_ENDS = frozenset((";", "\n", "&&", "||"))
 
 
@@ -154,7 +157,15 @@ class PowerShellReader:
         if first.kind == "word" and not re.match(r"-?\d|[+!-]", first.text):
             count = _glued_count(tokens, 0)
             return self._command("".join(self._operand(tokens[:count])), tokens[count:], piped)
-        return self._expression(tokens)
+        at = next((at for at, token in enumerate(tokens) if token.kind == "mark" and token.text.endswith(">")), None)
+        if at is None:
+            return self._expression(tokens)
+        values = self._expression(tokens[:at])
+        _, _, redirects = self._words(tokens[at:])
+        self.reader.add(Part((), redirects=tuple(redirects)))
+        for redirect in redirects:
+            self.reader.state.files[self.reader.state.path(redirect.target)] = "\n".join(values)
+        return []
 
     # Values.
 
@@ -177,6 +188,11 @@ class PowerShellReader:
             count = _glued_count(tokens, position)
             operand = self._operand(tokens[position : position + count])
             position += count
+            # A comma binds tighter than any operator: `'{0}' -f 'a','b'`.
+            while operator and position + 1 < len(tokens) and tokens[position].text == ",":
+                count = _glued_count(tokens, position + 1)
+                operand = [*operand, *self._operand(tokens[position + 1 : position + 1 + count])]
+                position += 1 + count
             values = _combined(values, operator, operand)
             operator = ""
         return values
@@ -198,6 +214,13 @@ class PowerShellReader:
                 text = [self._method(method[1].lower(), "".join(text) + head, self._arguments(arguments.text))]
                 position += 2
                 continue
+            if position == 1 and token.kind == "word" and tokens[0].kind in ("group", "variable", "subexpression"):
+                prop = _PROPERTY.fullmatch(token.text)
+                if prop is not None:
+                    if prop[1].lower() not in _KEEPS_PATH:
+                        text = [OUTPUT]
+                    position += 1
+                    continue
             text.append("".join(self._value(token)) if token.kind != "array" else " ".join(self._value(token)))
             position += 1
         return ["".join(text)]
@@ -216,6 +239,7 @@ class PowerShellReader:
             case "group" | "subexpression" | "array":
                 return self.block(token.text)
             case "block":
+                self.block(token.text)
                 return [token.text]
             case "table":
                 return [part for inner in _statements(cut(token.text)) for part in self._table_entry(inner)]
@@ -223,10 +247,13 @@ class PowerShellReader:
                 return []
 
     def _table_entry(self, tokens: list[Token]) -> list[str]:
-        if len(tokens) > 2 and tokens[1].text == "=":
-            name, values = tokens[0].text, self._pipeline(tokens[2:])
-            return [f"-{name}", *([] if values in (["True"],) else values)]
-        return []
+        head = "".join(token.text for token in tokens[:2]) if tokens[1:2] and tokens[1].text == "=" else ""
+        rest = tokens[2:] if head else tokens[1:]
+        name, equals, value = (head or (tokens[0].text if tokens else "")).partition("=")
+        if not equals:
+            return []
+        values = [value] if value else self._pipeline(rest)
+        return [f"-{name}", *([] if values == ["True"] else values)]
 
     def _variable(self, name: str) -> list[str]:
         name = name.lower().removeprefix("global:").removeprefix("script:")
@@ -245,8 +272,6 @@ class PowerShellReader:
             output.append(text[position : match.start()])
             position = match.end()
             if match[3]:
-                from atlas_gate.powershell_tokens import closing
-
                 end = closing(text, position, ")")
                 output.append(" ".join(self.block(text[position:end])))
                 position = end + 1
@@ -264,11 +289,11 @@ class PowerShellReader:
         rest = tokens[1:]
         if not rest or not rest[0].text.startswith("::"):
             values = self._expression(rest) if rest else []
-            if name == "char":
-                return [_character(value) for value in values]
-            if name == "char[]" or name == "int[]":
+            if name != "char":
                 return values
-            return values
+            if rest and rest[0].text.endswith("+") and len(rest) > 1:
+                return [_character(rest[0].text[:-1]) + "".join(self._expression(rest[1:]))]
+            return [_character(value) for value in values]
         method = rest[0].text[2:].lower().split(".")[-1]
         group = next((token for token in rest if token.kind == "group"), None)
         arguments = self._arguments(group.text) if group is not None else []
@@ -331,14 +356,12 @@ class PowerShellReader:
         words, blocks, redirects = self._words(tokens)
         shown = [Word(name), *words]
         lower = name.lower()
-        if piped and name.lower() in self.aliases and is_constant(name):
-            pass
+        if FETCHED in name or DECODED in name:
+            self.reader.unread(Part(tuple(shown)), name)
         self.reader.add(Part(tuple(shown), redirects=tuple(redirects), input="\n".join(piped or [])))
         resolved = self.aliases.get(lower, lower)
         resolved = resolved.rsplit("\\", 1)[-1] if "\\" in resolved and not resolved.endswith((".ps1", ".bat")) else resolved
         if "*" in resolved or "?" in resolved:
-            import fnmatch
-
             resolved = next((one for one in COMMANDS if fnmatch.fnmatchcase(one, resolved)), resolved)
         call = Call(resolved, words, blocks, piped if piped is not None else [])
         body = self.functions.get(resolved)
@@ -352,9 +375,8 @@ class PowerShellReader:
             output = self.run_file(resolved, [word.text for word in words])
         else:
             output = self._native(resolved, call)
-        if not (command is not None and resolved in ("where-object", "new-item")):
-            for block in blocks:
-                self.block(block, piped=piped or [OUTPUT], origin=name)
+        for block in blocks:
+            self.block(block, piped=piped or [OUTPUT], origin=name)
         return output
 
     def _native(self, name: str, call: Call) -> list[str]:

@@ -239,8 +239,16 @@ def _decoded_command(text: str) -> str:
 
 
 def _start_process(reader: PowerShellReader, call: Call) -> list[str]:
-    switches = (*_SWITCHES, "nonewwindow", "usenewenvironment", "loaduserprofile")
-    words = call.values("filepath", "argumentlist", "args", switches=switches)
+    words: list[Word] = []
+    skips = False
+    for word in call.words:
+        text = word.text.lower()
+        if skips or re.fullmatch(r"-(?:wait|nonewwindow|passthru|fi\w*|ar\w*)", text):
+            skips = False
+        elif re.fullmatch(r"-(?:verb|windowstyle|workingdirectory|credential|redirect\w+)", text):
+            skips = True
+        else:
+            words.append(word)
     flat = [Word(piece) for number, word in enumerate(words) for piece in (shell_split(word.text) if number else [word.text])]
     return reader.run_words(flat, "Start-Process")
 
@@ -306,6 +314,12 @@ def run_cmd_line(reader: PowerShellReader, line: str) -> None:
             reader.reader.run_words(plain, "cmd")
 
 
+def _call_method(reader: PowerShellReader, call: Call) -> list[str]:
+    if any(word.text.lower() in ("win32shutdown", "shutdown", "reboot", "win32shutdowntracker") for word in call.words):
+        reader.add_equal(["shutdown"], [], call.name)
+    return [OUTPUT]
+
+
 def _data_only(reader: PowerShellReader, call: Call) -> list[str]:
     return [OUTPUT]
 
@@ -338,6 +352,7 @@ COMMANDS: dict[str, Command] = {
     "restart-computer": _equal("reboot", with_words=False),
     **dict.fromkeys(("format-volume", "clear-disk", "initialize-disk", "remove-partition"), _equal("mkfs", with_words=False)),
     **dict.fromkeys(("stop-service", "suspend-service", "remove-service"), _equal("systemctl", "stop")),
+    **dict.fromkeys(("invoke-cimmethod", "invoke-wmimethod"), _call_method),
     "copy-item": _equal("cp"),
     "move-item": _equal("mv"),
     "rename-item": _equal("mv"),

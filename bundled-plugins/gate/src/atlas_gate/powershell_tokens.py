@@ -89,7 +89,7 @@ def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
         return Token("mark", mark.group(), glued), mark.end()
     word = _WORD.match(text, position)
     if word is not None:
-        return Token("word", unescaped(word.group()), glued), word.end()
+        return Token("word", re.sub(r"`(.)", r"\1", word.group(), flags=re.DOTALL), glued), word.end()
     if character in ")}":
         raise UnreadableError(f"{character!r} is out of place")
     return Token("word", character, glued), position + 1

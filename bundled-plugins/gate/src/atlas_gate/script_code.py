@@ -49,7 +49,7 @@ _LOCAL = re.compile(r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*
 def script_deeds(source: str, language: str, home: str) -> list[Deed]:
     """What the source does, as far as its calls hold constant strings."""
     source = _DECODES.sub(_decoded, source)
-    source = _HOME.sub(f"'{home}'", source)
+    source = _HOME.sub(lambda _: f"'{home}'", source)
     deeds: list[Deed] = []
     if _FORKS_FOREVER.search(source):
         deeds.append(Deed("forever-fork", ()))
