@@ -44,12 +44,12 @@ _GH_READS: dict[str, frozenset[str]] = {
         "search": "code commits issues prs repos",
     }.items()
 }
-_GH_READING_GROUPS = frozenset("status browse completion version help search licenses".split())
+_GH_READING_GROUPS = frozenset(["status", "browse", "completion", "version", "help", "search", "licenses"])
 _GH_VALUES = ("R", "repo", "hostname")
 _GWS_READS = re.compile(
     r"(?:list|get|search|query|export|download|lookup|count|generateIds|batchGet|aggregatedList|schema)(?:[A-Z]\w*)?"
 )
-_GWS_READING_HELPERS = frozenset("+triage +agenda +read +standup-report +meeting-prep +weekly-digest +search +list".split())
+_GWS_READING_HELPERS = frozenset(["+triage", "+agenda", "+read", "+standup-report", "+meeting-prep", "+weekly-digest", "+search", "+list"])
 _GCLOUD_READS = re.compile(
     r"(?:list|describe|get|search|read|ls|cat|du|hash|diff|lint|wait|tail|browse|check|analyze|query|info|version|help"
     r"|topic|cheat-sheet|search-help|export-graph|show-\w+|hash-files)(?:-[\w-]+)?"
@@ -61,28 +61,23 @@ _GCLOUD_WRITES = re.compile(
     r"|connect|drain|migrate|simulate|print|sign-url|access|replace|undo|rename|destroy|apply|run-job|send)(?:-[\w-]+)?"
 )
 _GCLOUD_LOCAL = (("config",), ("builds", "log"), ("components", "list"), ("auth", "list"), ("auth", "configure-docker"), ("init",))
-_GCLOUD_VALUES = (
-    "project account format filter region zone configuration verbosity impersonate-service-account billing-project "
-    "flatten limit sort-by page-size access-token-file flags-file trace-token location"
-).split()
+_GCLOUD_VALUES = ["project", "account", "format", "filter", "region", "zone", "configuration", "verbosity", "impersonate-service-account", "billing-project", "flatten", "limit", "sort-by", "page-size", "access-token-file", "flags-file", "trace-token", "location"]
 _ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": frozenset("list ls show info new validate docs search check".split()),
-    "plugin": frozenset("list ls show info new validate docs search check".split()),
-    "marketplace": frozenset("list ls show check search".split()),
-    "secrets": frozenset("list ls check".split()),
-    "pairing": frozenset("list ls forget".split()),
-    "server": frozenset("status".split()),
-    "home": frozenset("list ls show create use rename".split()),
+    "plugins": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "plugin": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
+    "secrets": frozenset(["list", "ls", "check"]),
+    "pairing": frozenset(["list", "ls", "forget"]),
+    "server": frozenset(["status"]),
+    "home": frozenset(["list", "ls", "show", "create", "use", "rename"]),
 }
 _ATLAS_ASKS = frozenset(("restore",))
-_LOOKS_ONLY = frozenset("ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd".split())
+_LOOKS_ONLY = frozenset(["ls", "cd", "pushd", "popd", "du", "stat", "tree", "find", "test", "[", "echo", "printf", "mkdir", "file", "realpath", "readlink", "dirname", "basename", "pwd"])
 _READS_ONLY = frozenset(
-    "cat head tail less more bat grep egrep fgrep rg ag ls stat wc diff cmp comm jq yq file md5sum sha256sum sha1sum "
-    "shasum b2sum cksum awk cut sort uniq find tree du od xxd hexdump strings nl tac rev test [ echo printf cd "
-    "source . column view get-content gc select-string type".split()
+    ["cat", "head", "tail", "less", "more", "bat", "grep", "egrep", "fgrep", "rg", "ag", "ls", "stat", "wc", "diff", "cmp", "comm", "jq", "yq", "file", "md5sum", "sha256sum", "sha1sum", "shasum", "b2sum", "cksum", "awk", "cut", "sort", "uniq", "find", "tree", "du", "od", "xxd", "hexdump", "strings", "nl", "tac", "rev", "test", "[", "echo", "printf", "cd", "source", ".", "column", "view", "get-content", "gc", "select-string", "type"]
 )
-_PRINTS = frozenset("echo printf test [ cowsay say logger notify-send : true write-output write-host".split())
-_GIT_TALKS = frozenset("commit tag notes log grep stash show diff blame status".split())
+_PRINTS = frozenset(["echo", "printf", "test", "[", "cowsay", "say", "logger", "notify-send", ":", "true", "write-output", "write-host"])
+_GIT_TALKS = frozenset(["commit", "tag", "notes", "log", "grep", "stash", "show", "diff", "blame", "status"])
 _PRINT_TOKEN = re.compile(r"print-(?:\w+-)*token")
 
 
@@ -215,7 +210,7 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
         text = word.text
         if base and own in text and not text.startswith(("/", "-")):
             text = f"{base}/{text}"
-        if not (inside or own in text.lower() or (word.is_pattern and "." in text) or "/" in text and word.is_pattern):
+        if not (inside or own in text.lower() or (word.is_pattern and "." in text) or ("/" in text and word.is_pattern)):
             continue
         if ground.atlas_mention.search(text) and (number or "/" in text):
             return True

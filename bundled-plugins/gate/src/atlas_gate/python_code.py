@@ -31,7 +31,7 @@ class Deed:
 
 
 _SHELL_CALLS = frozenset(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput pty.spawn".split()
+    ["os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "commands.getoutput", "pty.spawn"]
     + ["asyncio.create_subprocess_shell", "anyio.run_process", "trio.run_process", "sh", "popen2.popen2"]
 )
 _PROCESS_CALLS = frozenset(
@@ -44,7 +44,7 @@ _OPENING_CALLS = frozenset(
     + ("os.rename", "os.replace", "os.symlink", "os.listdir", "os.scandir", "glob.glob", "os.walk")
 )
 _PATH_METHODS = frozenset(
-    "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob".split()
+    ["read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "rmdir", "rename", "replace", "touch", "mkdir", "iterdir", "glob"]
 )
 
 
@@ -71,17 +71,17 @@ class _Walker(ast.NodeVisitor):
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.names[alias.asname or alias.name.split(".")[0]] = (
                 alias.name if alias.asname else alias.name.split(".")[0]
             )
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802 — the name ast asks for
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
-    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         for target in node.targets:
             if isinstance(target, ast.Name):
@@ -90,14 +90,14 @@ class _Walker(ast.NodeVisitor):
                     self.names[target.id] = dotted
                 self.values[target.id] = self._value(node.value)
 
-    def visit_While(self, node: ast.While) -> None:  # noqa: N802 — the name ast asks for
+    def visit_While(self, node: ast.While) -> None:
         if isinstance(node.test, ast.Constant) and node.test.value:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and self._dotted(inner.func) == "os.fork":
                     self.deeds.append(Deed("forever-fork", ()))
         self.generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:  # noqa: N802 — the name ast asks for
+    def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
         if isinstance(node.target, ast.Name) and isinstance(values, list):
             for value in values[:50]:
@@ -106,7 +106,7 @@ class _Walker(ast.NodeVisitor):
                     self.visit(statement)
         self.generic_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = self._dotted(node.func)
         arguments = [self._value(argument) for argument in node.args]

@@ -29,13 +29,11 @@ _TOKENS = {
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
 _RUNS = frozenset(
-    "system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru proc_open pcntl_exec "
-    "capture2 capture2e capture3 shell execaCommand execaCommandSync $".split()
+    ["system", "exec", "execute", "execSync", "execFile", "execFileSync", "spawn", "spawnSync", "popen", "shell_exec", "passthru", "proc_open", "pcntl_exec", "capture2", "capture2e", "capture3", "shell", "execaCommand", "execaCommandSync", "$"]
 )
-_DELETES = frozenset("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del".split())
+_DELETES = frozenset(["rmSync", "rm", "rmdir", "rmdirSync", "rmtree", "remove_tree", "rm_rf", "rm_r", "remove_dir", "remove_entry", "removeSync", "del"])
 _OPENS = frozenset(
-    "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync fopen "
-    "file_get_contents file_put_contents DatabaseSync Database unlinkSync unlink appendFileSync".split()
+    ["open", "readFileSync", "readFile", "createReadStream", "createWriteStream", "writeFileSync", "writeFile", "copyFileSync", "fopen", "file_get_contents", "file_put_contents", "DatabaseSync", "Database", "unlinkSync", "unlink", "appendFileSync"]
 )
 _HOME = re.compile(r"(?:os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)")
 _DECODES = re.compile(
@@ -104,9 +102,7 @@ def _call_strings(tokens: list[tuple[str, str]], index: int, values: dict[str, s
             depth -= 1
             if depth <= 0:
                 break
-        elif depth == 0 and text in (";", "}", "=", ":", "{", ".", "?"):
-            break
-        elif text == "{":
+        elif (depth == 0 and text in (";", "}", "=", ":", "{", ".", "?")) or text == "{":
             break
         elif kind in ("string", "ticks"):
             strings.append(_text(text))
