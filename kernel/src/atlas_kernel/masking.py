@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from atlas_kernel import secret_shapes
+from atlas_kernel.secret_shapes import FINDERS
 
 MASK = "***"
 SHORTEST_KNOWN = 4  # a shorter value would take ordinary text with it
@@ -34,10 +34,10 @@ class Masker:
 
     def mask(self, text: str) -> str:
         """Return the text with each secret replaced by three asterisks, and nothing else changed."""
-        for find in (self._known, self._known_across_lines, *secret_shapes.FINDERS):
-            spans, pieces, at = sorted(find(text)), [], 0
-            for start, end in spans:
-                if at <= start < end:
+        for find in (self._known, self._known_across_lines, *FINDERS):
+            pieces, at = [], 0
+            for start, end in sorted(span for span in find(text) if span[0] < span[1]):
+                if start >= at:
                     pieces += [text[at:start], MASK]
                 at = max(at, end)
             text = "".join([*pieces, text[at:]])

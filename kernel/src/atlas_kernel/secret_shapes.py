@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-LOOK = 128  # characters of a value that are enough to judge it
+LOOK = 64  # characters of a value that are enough to judge it
 
 _Span = tuple[int, int]
 
@@ -91,7 +91,7 @@ def _prefixed(text: str) -> Iterator[_Span]:
     return (found.span() for found in _prefixes().finditer(text) if not _is_wordy(found.group()))
 
 
-_COLOUR = r"(?:\x1b\[[\d;]*+m)*+"
+_COLOUR = r"(?:\x1b\[[\d;]{0,20}+m){0,4}+"
 _SIGN = rf"(?:\[\w{{0,20}}\])?+{_COLOUR}\\*+[\"']?+\]?+[ \t]*+(=>|:=|==?|:(?!:)|%3[Dd]|>)[ \t]*+{_COLOUR}"
 _SPACE = r"(?i:(?<=word)|(?<=token)|(?<=secret)|(?<=key)|(?<=phrase)|(?<=pass))[ \t]++((?:is|was)[ \t:]++)?"
 _NAME = rf"(?<![\w.-])([\w.-]++)(?:{_SIGN}|{_SPACE})"
@@ -103,14 +103,16 @@ _BARE = (
 _SCHEME = r"\\*+[\"']?(?i:(?:bearer|basic|token|apikey|api-key|negotiate|ntlm|key|bot)[ \t]++)?"
 _WHOLE = r"[\"']?(?i:(?:digest|hawk|oauth|aws4[\w-]*+|sharedkey(?:lite)?|signature|mac)[ \t])[^\r\n]++"
 _COOKIES = r"(?:=\"[^\"\n]*+\"|[^\r\n'\"\\])*+"
-_PAIR = r"([^\s=;,\"']++)=\"?([^\s;,\"']++)"
+_PAIR = r"(?<![^\s=;,\"'])([^\s=;,\"']++)=\"?([^\s;,\"']++)"
 _COMMAND = (
     r"(?:\blogin[ \t]++\S{1,256}+[ \t]++password|\b(?i:identified by)|\brequirepass|\bsshpass -p)"
     r"[ \t]*+[\"']?([^\s\"']++)"
     r"|(?<!\S)(?:-u|--user)[ =][\"']?[A-Za-z][^\s:\"']{0,64}+:((?=[^\s\"'\d]{0,64}+\d)[^\s\"'/]++)"
 )
 _HINT = r"(?i)pass|pw|token|secret|key|auth|cred|cookie|jwt|bearer|sid|sess|sig|code|otp"
-_STRONG = r"pass|.*(?:passw(?:or)?[dt]|passphrase|passcode|pwd|pw|secret|token|(?:api|access|secret|private|auth)key)"
+_STRONG = (
+    r"pass|.*(?:passw(?:or)?[dt]|pass(?:phras|cod)e|pwd?|secret|token|(?:api|access|secret|private|auth)key)"
+)
 
 
 def _named(text: str) -> Iterator[_Span]:
