@@ -59,12 +59,15 @@ def _blocks(text: str) -> Iterator[_Span]:
 
 def _back(text: str, end: int, stop: int) -> int:
     """Return where the lines of base64 before `end` begin."""
-    start = end
+    start, shortest = end, 4  # the last line of a block is what was left over
     while start > stop and text[start - 1] in "\n\r \t":
-        before = text.rfind("\n", stop, start - 1) + 1 or stop
-        if not _pattern(r"[A-Za-z0-9+/=]{4,}+\s*+").fullmatch(text, before, start):
+        last = start
+        while last > stop and text[last - 1] in "\n\r \t":
+            last -= 1
+        before = text.rfind("\n", stop, last) + 1 or stop
+        if not _pattern(rf"[ \t]*+[A-Za-z0-9+/=]{{{shortest},}}+").fullmatch(text, before, last):
             break
-        start = before
+        start, shortest = before, 16
     return start
 
 
