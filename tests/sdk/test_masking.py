@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_kernel.masking import MASK, Masker
+from atlas_sdk.masking import MASK, Masker
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpora" / "secret-mask.jsonl"
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -254,14 +254,26 @@ HOSTILE += ["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n", "AAAAA
 HOSTILE += ["\\", '"', "-", " ", "\n", "=", ";"]
 
 
-@pytest.mark.slow  # a megabyte each: a pattern that reads a stretch twice would take minutes
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_megabyte_takes_no_more_than_a_second_or_two(piece: str) -> None:
-    masker = Masker(["plainword42", "quiet-otter-and-friends"])
-    text = "password=" * (piece in "=;") + piece * (MEGABYTE // len(piece))
-    masker.mask("password=warm-up")
+def test_no_line_is_read_over_and_over(piece: str) -> None:
+    """A quarter of a megabyte takes 0.1 to 0.25 s on two cores (2026); a quadratic pattern takes minutes."""
+    text = "password=" * (piece in "=;") + piece * (MEGABYTE // 4 // len(piece))
 
+    assert _seconds(text) < 1
+
+
+@pytest.mark.slow  # a megabyte, so that the figure is the promised one
+def test_a_megabyte_on_one_line_takes_about_a_second_at_most() -> None:
+    image = base64.b64encode(bytes(range(256)) * 600).decode()
+    entry = '{"level": "info", "token": "abc-9", "text": "' + "the key to the house " * 20 + '"}'
+    text = f"{entry} {image} " * 5
+
+    assert _seconds(text[:MEGABYTE]) < 2  # 0.4 s on two cores; others share them
+
+
+def _seconds(text: str) -> float:
+    masker = Masker(["plainword42", "quiet-otter-and-friends"])
+    masker.mask("password=warm-up")
     began = time.process_time()
     masker.mask(text)
-
-    assert time.process_time() - began < 2  # 0.4 to 1.0 s on two cores in 2026, and others share them
+    return time.process_time() - began

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from atlas_kernel.secret_shapes import FINDERS
+from atlas_sdk.secret_shapes import FINDERS
 
 MASK = "***"
 SHORTEST_KNOWN = 4  # a shorter value would take ordinary text with it
