@@ -78,10 +78,7 @@ def _forms(value: str) -> Iterator[str]:
         escaped = {json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], repr(one)[1:-1]}
         yield from (one, *escaped, *(json.dumps(form)[1:-1] for form in escaped))
         yield from (html.escape(one), html.escape(one, quote=False), one.replace("'", "'\\''"))
-        for form in {
-            quote_plus(data),
-            *(quote(data, safe) for safe in ("", "/", "!'()*~.", ":/?#[]@!$&'()*+,;=")),
-        }:
+        for form in {quote_plus(data), *(quote(data, safe) for safe in ("", "/", "!'()*~.", ":/?#[]@!$&'()*+,;="))}:
             yield from (form, re.sub("%[0-9A-F]{2}", lambda hit: hit.group().lower(), form))
         encoded = [data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"), data.hex(":").upper()]
         for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -113,9 +113,7 @@ _COMMAND = (
     r"|(?<!\S)(?:-u|--user)[ =][\"']?[A-Za-z][^\s:\"']{0,64}+:((?=[^\s\"'\d]{0,64}+\d)[^\s\"'/]++)"
 )
 _HINT = r"(?i)pass|pw|token|secret|key|auth|cred|cookie|jwt|bearer|sid|sess|sig|code|otp"
-_STRONG = (
-    r"pass|.*(?:passw(?:or)?[dt]|pass(?:phras|cod)e|pwd?|secret|token|(?:api|access|secret|private|auth)key)"
-)
+_STRONG = r"pass|.*(?:passw(?:or)?[dt]|pass(?:phras|cod)e|pwd?|secret|token|(?:api|access|secret|private|auth)key)"
 
 
 def _named(text: str) -> Iterator[_Span]:
