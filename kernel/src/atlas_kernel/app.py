@@ -17,10 +17,12 @@ from atlas_sdk.checks import Check
 from atlas_sdk.context import Clock
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.homes import Home, HomeLock
+from atlas_sdk.log import Log
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.masking import Masker
 from atlas_sdk.messages import Json
 from atlas_sdk.methods import Method
+from atlas_sdk.sections import CORE_SECTIONS, LogSettings
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME
@@ -39,12 +41,11 @@ from .discovery import Found, discover
 from .events import Bus
 from .guard import logged
 from .lifecycle import Plugins
-from .log import Log
 from .model import Models
 from .recovery import recover
 from .runtime import Generations
 from .services import Registry
-from .settings import KERNEL_SECTIONS, LogSettings, Settings
+from .settings import Settings
 from .tools import Workplace
 
 log = logging.getLogger("atlas.app")
@@ -191,7 +192,7 @@ async def open_app(
     kept: Log | None = None
     try:
         settings = Settings(home.config, environ=environ, flags=flags)
-        for section in KERNEL_SECTIONS:
+        for section in CORE_SECTIONS:
             settings.add(section)
         masker = Masker()
         logs = settings.section(LogSettings)

@@ -14,6 +14,7 @@ from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, Me
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Part, Sender, TextPart
 from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.sections import WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
@@ -22,7 +23,7 @@ from .guard import logged
 from .live import Live, Waiting
 from .model import Models
 from .runtime import Generations
-from .settings import Settings, WorkspaceSettings
+from .settings import Settings
 from .tools import Workplace
 from .turn import TurnRun, dated, zone
 

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from atlas_sdk.context import Clock
 from atlas_sdk.events import FileSent, ToolCalled, ToolFinished, ToolProgressed
-from atlas_sdk.hooks import ToolGo, ToolInterceptor, ToolRequest
+from atlas_sdk.hooks import ToolRequest
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import ImagePart, Json, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
@@ -28,6 +28,7 @@ from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool, ToolError, ToolResult
 
+from .chain import chained
 from .events import Bus
 from .guard import caught, is_plain, log, sentence
 from .live import Live
@@ -137,7 +138,7 @@ class ToolCalls:
         async def judged(asked: ToolRequest) -> ToolResult:
             return await self._judge_and_run(asked, running)
 
-        result, error = await caught(_composed(self._runtime.around_tool, judged), request)
+        result, error = await caught(chained(self._runtime.around_tool, "around_tool", judged), request)
         if error is None and result is not None:
             return result, "error" if result.is_error else "ok"
         if isinstance(error, Refusal):
@@ -353,20 +354,6 @@ class Host:
         await self._place.services.need(NOTIFY).notify(
             self.conversation, text, source=self._row.tool, cause=self._row.id
         )
-
-
-def _composed(interceptors: Sequence[ToolInterceptor], innermost: ToolGo) -> ToolGo:
-    go = innermost
-    for interceptor in reversed(interceptors):
-
-        def wrap(inner: ToolGo, outer: ToolInterceptor) -> ToolGo:
-            async def call(request: ToolRequest) -> ToolResult:
-                return await outer.around_tool(request, inner)
-
-            return call
-
-        go = wrap(go, interceptor)
-    return go
 
 
 def _arguments(call: ToolCallPart) -> Json:

@@ -11,18 +11,20 @@ import anyio
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import ModelRestarted, Noticed, TextStreamed, TurnEnded
-from atlas_sdk.hooks import TurnGo, TurnInterceptor, TurnRequest
+from atlas_sdk.hooks import TurnRequest
 from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
 from atlas_sdk.providers import ModelDelta, ModelReply, ModelRequest, Restarted, TextDelta
 from atlas_sdk.records import Turn
+from atlas_sdk.sections import ModelSettings, TimeSettings
 from atlas_sdk.services.store import STORE
 
+from .chain import chained
 from .guard import caught, is_plain, log, sentence
 from .live import Live
 from .model import Models
 from .prefix import load_prefix, make_prefix
 from .runtime import Runtime
-from .settings import ModelSettings, Settings, TimeSettings
+from .settings import Settings
 from .tools import ToolCalls, Workplace
 
 BUG = "Something went wrong inside Atlas. What you said is kept; the log (logs/atlas.log) says what happened."
@@ -54,7 +56,7 @@ class TurnRun:
             self._live.scope = scope
             if self._live.stopping:
                 scope.cancel()
-            go = _composed(self._runtime.around_turn, self._whole)
+            go = chained(self._runtime.around_turn, "around_turn", self._whole)
             result, error = await caught(go, request)
             ended = result or self._failed(error)
         if scope.cancelled_caught:
@@ -183,20 +185,6 @@ class TurnRun:
 class _CommandHost:
     def __init__(self, conversation: str) -> None:
         self.conversation = conversation
-
-
-def _composed(interceptors: Sequence[TurnInterceptor], innermost: TurnGo) -> TurnGo:
-    go = innermost
-    for interceptor in reversed(interceptors):
-
-        def wrap(inner: TurnGo, outer: TurnInterceptor) -> TurnGo:
-            async def call(request: TurnRequest) -> Turn:
-                return await outer.around_turn(request, inner)
-
-            return call
-
-        go = wrap(go, interceptor)
-    return go
 
 
 def _vouched(reply: ModelReply) -> tuple[Part, ...]:

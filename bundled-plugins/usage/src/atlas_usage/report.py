@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import ModelCall
+from atlas_sdk.sections import TimeSettings
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 
@@ -130,9 +132,5 @@ def methods(ctx: PluginContext) -> list[Method]:
 
 
 def _zone(ctx: PluginContext) -> tzinfo | None:
-    from zoneinfo import ZoneInfo
-
-    settings = ctx.services.get(SETTINGS)
-    rows = {row.key: row.value for row in settings.rows()} if settings is not None else {}
-    name = rows.get("time.zone")
+    name = ctx.services.need(SETTINGS).section(TimeSettings).zone
     return ZoneInfo(name) if name else datetime.now().astimezone().tzinfo
