@@ -30,8 +30,6 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
-CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
-"""Which service's plugin uses what others contribute."""
 
 
 class Plugins:
@@ -127,6 +125,10 @@ class Plugins:
                 raise MisuseError(f"its manifest names {missing[0]}, and it does not offer it.")
             for _, schema in self.manager.contributions("atlas_schema", only=name):
                 await self._registry.need(STORE).migrate(name, schema)
+            for _, startup in self.manager.contributions("atlas_startup", only=name):
+                _, error = await caught(_await, startup)
+                if error is not None:
+                    raise PluginFailed(name, "starting", error)
             work = [item for _, item in self.manager.contributions("atlas_background", only=name)]
         except PluginFailed:
             self._unregister(manifest)
@@ -243,7 +245,6 @@ class Plugins:
     # --- the service --------------------------------------------------------------------------
 
     async def list(self) -> tuple[PluginRow, ...]:
-        """Return every plugin found, by name."""
         rows = [self._row(manifest) for manifest in self._found.manifests.values()]
         rows += [
             PluginRow(name=name, version="", description="", source="folder", state="broken", why=why)
@@ -290,7 +291,6 @@ class Plugins:
         return manifest
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
-        """Turn a plugin on."""
         manifest = self._named(name)
         async with self._lock:
             if name in self.manager.on:
@@ -318,7 +318,6 @@ class Plugins:
         return row
 
     async def disable(self, name: str) -> PluginRow:
-        """Turn a plugin off, and with it those that need it."""
         manifest = self._named(name)
         async with self._lock:
             self._choices.turn(name, on=False)
@@ -340,17 +339,7 @@ class Plugins:
         )
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
-        """Change a setting the plugin's manifest declares."""
         self._choices.set(self._named(name), setting, value)
-
-    def unconsumed(self) -> tuple[str, ...]:
-        """Name contributions that nothing consumes."""
-        said = []
-        for kind, service in CONSUMERS.items():
-            for name in self._generations.current.contributed.get(kind, ()):
-                if not self._registry.has(f"{service}@1"):
-                    said.append(f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}.")
-        return tuple(said)
 
 
 async def _await(work: Callable[[], Awaitable[None]]) -> None:

@@ -116,17 +116,18 @@ class ToolCalls:
             conversation=row.conversation, call=row.id, tool=row.tool, arguments=row.arguments, turn=row.turn
         )
         await store.commit([row], [called])
-        running = _Running(row)
+        running = [row]
         result, outcome = ToolResult.of(STOPPED, is_error=True), "stopped"
         try:
             result, outcome = await self._answer(owned, running)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._keep(call, result, outcome, running.row)
+                await self._keep(call, result, outcome, running[0])
                 finished.add(call.call)
 
-    async def _answer(self, owned: OwnedTool | None, running: _Running) -> tuple[ToolResult, str]:
-        row = running.row
+    async def _answer(self, owned: OwnedTool | None, running: list[Call]) -> tuple[ToolResult, str]:
+        # ``running`` holds the call's one row, which an interceptor's rewriting and the verdict replace.
+        row = running[0]
         if owned is None:
             known = ", ".join(sorted(self._runtime.tools))
             return _failed(f"There is no tool {row.tool!r} at the moment. Those there are: {known}."), "error"
@@ -147,18 +148,18 @@ class ToolCalls:
             log.error("A tool raised", exc_info=error, extra={"tool": row.tool, "plugin": row.plugin})
         return _failed(sentence(error or ToolError("It answered nothing."))), "error"
 
-    async def _judge_and_run(self, request: ToolRequest, running: _Running) -> ToolResult:
+    async def _judge_and_run(self, request: ToolRequest, running: list[Call]) -> ToolResult:
         owned = self._runtime.tools.get(request.tool.name)
-        plugin = owned.plugin if owned else running.row.plugin
-        changed = request.tool.name != running.row.tool or request.arguments != running.row.arguments
-        running.row = running.row.model_copy(
+        plugin = owned.plugin if owned else running[0].plugin
+        changed = request.tool.name != running[0].tool or request.arguments != running[0].arguments
+        running[0] = running[0].model_copy(
             update={"tool": request.tool.name, "plugin": plugin, "arguments": request.arguments}
         )
         wrong = _wrong(request.tool, request.arguments) if changed else None
         if wrong:
             return _failed(wrong)
         verdict = await self._verdict(request, plugin)
-        running.row = running.row.model_copy(
+        running[0] = running[0].model_copy(
             update={
                 "verdict": "allow" if verdict.decision == "allow" else "deny",
                 "verdict_by": f"{verdict.by}:{verdict.rule}",
@@ -168,8 +169,8 @@ class ToolCalls:
         if verdict.decision != "allow":
             raise Refusal(verdict.why)
         if not request.tool.read_only:
-            await self._place.services.need(STORE).commit([running.row])
-        host = Host(self._place, self._live, running.row, self._folder(request), self._model.sees_images)
+            await self._place.services.need(STORE).commit([running[0]])
+        host = Host(self._place, self._live, running[0], self._folder(request), self._model.sees_images)
         answer = await request.tool.run(request.arguments, host)
         return ToolResult.of(answer, source=request.tool.name) if isinstance(answer, str) else answer
 
@@ -285,13 +286,6 @@ class ToolCalls:
         images = tuple(part for part in result.content if isinstance(part, ImagePart))
         source = next((part.source for part in result.content if isinstance(part, TextPart)), "")
         return replace(result, content=(TextPart(text=note, trust="outside", source=source), *images))
-
-
-@dataclass
-class _Running:
-    """A call's row on its way through the interceptors, which may change its tool and arguments."""
-
-    row: Call
 
 
 class Host:

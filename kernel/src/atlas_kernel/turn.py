@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 import anyio
 
@@ -15,7 +14,7 @@ from atlas_sdk.hooks import TurnRequest
 from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
 from atlas_sdk.providers import ModelDelta, ModelReply, ModelRequest, Restarted, TextDelta
 from atlas_sdk.records import Turn
-from atlas_sdk.sections import ModelSettings, TimeSettings
+from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
@@ -197,12 +196,6 @@ def _vouched(reply: ModelReply) -> tuple[Part, ...]:
         elif not isinstance(part, ReasoningPart) or part.text:
             parts.append(part)
     return tuple(parts) or (TextPart(text="(The model said nothing.)", trust="agent", source="atlas"),)
-
-
-def zone(settings: Settings) -> tzinfo | None:
-    """Return the settings' time zone; None means the system's."""
-    name = settings.section(TimeSettings).zone
-    return ZoneInfo(name) if name else None
 
 
 def dated(now: datetime, before: datetime | None, where: tzinfo | None, folder: str) -> TextPart | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import ClassVar, Literal
+from zoneinfo import ZoneInfo
 
 from .settings import SettingsSection, setting
 
@@ -36,6 +38,10 @@ class TimeSettings(SettingsSection):
 
     section: ClassVar[str] = "time"
     zone: str = setting("", "The IANA time zone, such as Europe/Lisbon. Unset, the system's.", screen=True)
+
+    def tzinfo(self) -> tzinfo | None:
+        """Return the zone for ``datetime.astimezone``; None means the system's."""
+        return ZoneInfo(self.zone) if self.zone else None
 
 
 CORE_SECTIONS: tuple[type[SettingsSection], ...] = (LogSettings, ModelSettings, WorkspaceSettings, TimeSettings)

@@ -16,6 +16,7 @@ from atlas_sdk.records import Attachment, Conversation, Origin, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS, Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
+from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.settings import SETTINGS, SettingRow
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
@@ -252,8 +253,9 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Nothing()
 
     async def home_show(params: Nothing, caller: Caller) -> BaseModel:
-        home = services.need(HOME)
-        return HomeState(name=home.name, folder=str(home.folder), version=home.version, interrupted=home.interrupted)
+        home, recovery = services.need(HOME), services.get(RECOVERY)
+        interrupted = recovery.interrupted if recovery else ()
+        return HomeState(name=home.name, folder=str(home.folder), version=home.version, interrupted=interrupted)
 
     async def server_token(params: ServerToken, caller: Caller) -> BaseModel:
         token = await services.need(GATEWAY).token(new=params.new)

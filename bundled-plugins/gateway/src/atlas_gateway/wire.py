@@ -20,6 +20,7 @@ from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Json
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
+from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
@@ -186,6 +187,7 @@ class Session:
                 )
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
+            recovery = self._ctx.services.get(RECOVERY)
             number = await store.last_number()
             reload = params.after is not None and (number - params.after > CATCH_UP_EVENTS or params.after > number)
             after = number if params.after is None or reload else params.after
@@ -195,7 +197,7 @@ class Session:
                 home=home.name,
                 number=number,
                 reload=reload,
-                interrupted=home.interrupted,
+                interrupted=recovery.interrupted if recovery else (),
             )
             await outbound.send(_success(request.get("id"), result))
             return after

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo
+from datetime import UTC, timedelta, tzinfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -132,5 +131,4 @@ def methods(ctx: PluginContext) -> list[Method]:
 
 
 def _zone(ctx: PluginContext) -> tzinfo | None:
-    name = ctx.services.need(SETTINGS).section(TimeSettings).zone
-    return ZoneInfo(name) if name else datetime.now().astimezone().tzinfo
+    return ctx.services.need(SETTINGS).section(TimeSettings).tzinfo()

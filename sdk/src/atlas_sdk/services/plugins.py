@@ -44,8 +44,5 @@ class PluginsService(Protocol):
     async def set(self, name: str, setting: str, value: str | None) -> None:
         """Change a setting the plugin's manifest declares; None is its default."""
 
-    def unconsumed(self) -> tuple[str, ...]:
-        """Name contributions that no plugin that is on consumes, a sentence each."""
-
 
 PLUGINS: ServiceKey[PluginsService] = ServiceKey("plugins", 1)
