@@ -225,7 +225,7 @@ async def test_an_unknown_setting_stops_atlas_and_names_those_it_knows(open_home
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text("[trust]\ndenny = []\n")
-    with pytest.raises(SettingsError, match="denny.*approval_timeout, ask, ask_skip, deny"):
+    with pytest.raises(SettingsError, match=r"denny.*approval_timeout, ask, ask_skip, deny"):
         async with open_home():
             pass
     (home / "config.toml").write_text("[trusst]\n")

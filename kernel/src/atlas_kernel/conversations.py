@@ -270,14 +270,11 @@ class Conversations:
         """Return what the model should know beside the words: the day, and tools that came since."""
         before = live.path[-1].created_at if live.path else None
         notes = [dated(now, before, self._settings.section(TimeSettings).tzinfo(), live.record.folder)]
-        tools = frozenset(self._generations.current.tools)
-        if live.known_tools is not None and (new := sorted(tools - live.known_tools)):
-            notes.append(
-                TextPart(
-                    text=f"New tools can be found with tool_search: {', '.join(new)}.", trust="agent", source="tools"
-                )
-            )
-        live.known_tools = tools
+        tools, told = sorted(self._generations.current.tools), live.record.told
+        if told and (new := sorted(set(tools) - set(told))):
+            text = f"New tools, to be found with tool_search: {', '.join(new)}."
+            notes.append(TextPart(text=text, trust="agent", source="tools"))
+        live.record = live.record.model_copy(update={"told": tuple(sorted({*tools, *told}))})
         return tuple(note for note in notes if note is not None)
 
 
