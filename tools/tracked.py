@@ -20,45 +20,15 @@ HOSTS += ("deb" + r"\.debian\.org", "crates" + r"\.io", "proxy" + r"\.golang\.or
 _HOST = re.compile("|".join(HOSTS), re.IGNORECASE)
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\{1,2}Users\\{1,2})([A-Za-z0-9._-]+)")
 # First folders that many machines have: a path that begins with one says nothing about this one.
-_COMMON = {
-    "app",
-    "bin",
-    "build",
-    "builds",
-    "code",
-    "data",
-    "dev",
-    "dist",
-    "etc",
-    "github",
-    "home",
-    "lib",
-    "media",
-}
-_COMMON |= {
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "project",
-    "repo",
-    "root",
-    "run",
-    "src",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-}
+_COMMON = {"app", "bin", "build", "builds", "code", "data", "dev", "dist", "etc", "github", "home", "lib", "media"}
+_COMMON |= {"mnt", "opt", "private", "proc", "project", "repo", "root", "run", "src", "srv", "sys", "tmp", "usr"}
 _COMMON |= {"users", "var", "volumes", "workspace"}
 
 
 def faults(text: str, *, here: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield the line and what is wrong with it; `here` are folders that only this machine has."""
     # Not where it is the tail of a longer path: `bundled-plugins/*/src` is no `/src`.
-    own = re.compile(
-        "|".join(rf"(?<![\w.*)\]-]){re.escape(folder)}(?![\w-])" for folder in sorted(here)) or "(?!)"
-    )
+    own = re.compile("|".join(rf"(?<![\w.*)\]-]){re.escape(folder)}(?![\w-])" for folder in sorted(here)) or "(?!)")
     for number, line in enumerate(text.splitlines(), 1):
         if found := _HOST.search(line):
             yield number, f"names a package registry ({found.group()}). Leave the host out."
