@@ -34,7 +34,7 @@ class Choices:
     def _read(self) -> None:
         try:
             found = json.loads(self._path.read_text("utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
             raise MisuseError(
