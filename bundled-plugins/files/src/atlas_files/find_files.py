@@ -138,14 +138,19 @@ def _search(arguments: Arguments, ground: _Ground) -> Search:
 
 
 async def _collect(search: Search, findings: Findings) -> Said:
+    begun = b""
     async with searching(search) as (records, said):
         async for record in records:
             if not record:
                 continue
+            if search.output == "count" and b"\0" not in record:
+                begun += record + b"\n"  # a line break in a file's name
+                continue
             if isinstance(findings, Matches):
                 goes_on = findings.read(record)
             elif search.output == "count":
-                name, _, count = record.rpartition(b"\0")
+                name, _, count = (begun + record).rpartition(b"\0")
+                begun = b""
                 goes_on = findings.take(os.fsdecode(name), f": {count.decode()}")
             else:
                 goes_on = findings.take(os.fsdecode(record))

@@ -6,8 +6,8 @@ import logging
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -112,7 +112,9 @@ async def searching(search: Search) -> AsyncIterator[tuple[AsyncIterator[bytes],
     )
     said = Said()
     try:
-        yield _records(process, said, b"\0" if search.output in ("names", "files_only") else b"\n"), said
+        end = b"\0" if search.output in ("names", "files_only") else b"\n"
+        async with aclosing(_records(process, said, end)) as records:
+            yield records, said
     finally:
         with anyio.move_on_after(_END_SECONDS, shield=True):
             if process.returncode is None:
@@ -120,7 +122,7 @@ async def searching(search: Search) -> AsyncIterator[tuple[AsyncIterator[bytes],
             await process.aclose()
 
 
-async def _records(process: Process, said: Said, end: bytes) -> AsyncIterator[bytes]:
+async def _records(process: Process, said: Said, end: bytes) -> AsyncGenerator[bytes, None]:
     assert process.stdout is not None
     assert process.stderr is not None
     rest, dropping = b"", False
