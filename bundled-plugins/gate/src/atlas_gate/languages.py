@@ -32,7 +32,7 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "py"), _PYTHON),
     **{f"python3.{minor}": _PYTHON for minor in range(6, 20)},
     **dict.fromkeys(("node", "nodejs", "bun", "tsx", "ts-node"), _NODE),
-    "deno": Language("javascript", (), ()),
+    "deno": Language("javascript", ("eval",), ()),
     "perl": _PERL,
     "ruby": _RUBY,
     "php": _PHP,
@@ -56,9 +56,9 @@ def run_language(reader: Reader, part: Part) -> str:
         sources = [words[-1].text]
     module = options.value("m") if language is _PYTHON else None
     if sources:
-        for source in ["\n".join(sources)]:
-            reader.unread(part, source, quiet_output=True)
-            run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
+        source = "\n".join(sources)
+        reader.unread(part, source, quiet_output=True)
+        return run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
     elif module is not None:
         return _run_module(reader, part, module, words[start:])
     elif start < len(words) and words[start].text != "-":
@@ -95,8 +95,8 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
     return reader.run_words([Word(module), *arguments], "python -m", stdin=part.input)
 
 
-def run_code(reader: Reader, source: str, language: str, origin: str) -> None:
-    """List what a source does as parts: commands it runs, paths it deletes, opens or writes."""
+def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
+    """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
     home = reader.world.home
     deeds = python_deeds(source, home) if language == "python" else script_deeds(source, language, home)
     if deeds is None:
@@ -108,6 +108,8 @@ def run_code(reader: Reader, source: str, language: str, origin: str) -> None:
             _run_deed(reader, deed, language)
     finally:
         reader.origin = before
+    printed = [deed.texts[0] + "\n" for deed in deeds if deed.kind == "print"]
+    return "".join(printed) or OUTPUT
 
 
 def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
@@ -130,6 +132,8 @@ def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
                 run_code(reader, texts[0], language, "exec")
         case "kill":
             reader.add(Part((Word("kill"), Word("-9"), Word(texts[0]))))
+        case "print":
+            pass
         case "forever-fork":
             reader.add(Part((Word(language),), suspicion="fork-bomb"))
 

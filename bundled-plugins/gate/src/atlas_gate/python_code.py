@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from atlas_gate.parts import UNKNOWN
 
-Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "forever-fork", "kill"]
+Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
 Value: TypeAlias = "str | list[Value] | None"
 
 
@@ -31,12 +31,12 @@ class Deed:
 
 
 _SHELL_CALLS = frozenset(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput pty.spawn".split()
+    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput".split()
     + ["asyncio.create_subprocess_shell", "anyio.run_process", "trio.run_process", "sh", "popen2.popen2"]
 )
 _PROCESS_CALLS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
-) | frozenset(("asyncio.create_subprocess_exec", "pexpect.spawn", "pexpect.run"))
+) | frozenset(("asyncio.create_subprocess_exec", "pty.spawn", "pexpect.spawn", "pexpect.run"))
 _DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
 _REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
 _OPENING_CALLS = frozenset(
@@ -106,6 +106,21 @@ class _Walker(ast.NodeVisitor):
                     self.visit(statement)
         self.generic_visit(node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> None:  # noqa: N802 — the name ast asks for
+        self._comprehension(node, node.elt, node.generators)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:  # noqa: N802 — the name ast asks for
+        self._comprehension(node, node.elt, node.generators)
+
+    def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
+        first = generators[0]
+        values = self._value(first.iter)
+        self.generic_visit(node)
+        if isinstance(first.target, ast.Name) and isinstance(values, list):
+            for value in values[:50]:
+                self.values[first.target.id] = value
+                self.visit(element)
+
     def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 — the name ast asks for
         self.generic_visit(node)
         name = self._dotted(node.func)
@@ -144,6 +159,8 @@ class _Walker(ast.NodeVisitor):
                 self._add("write" if writes else "open", argument)
         elif name in ("exec", "eval", "builtins.exec", "builtins.eval"):
             self._add("code", first)
+        elif name in ("print", "sys.stdout.write"):
+            self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
         elif name == "os.kill":
             self._add("kill", "".join(value for value in [_number(node.args[0] if node.args else None)] if value))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:

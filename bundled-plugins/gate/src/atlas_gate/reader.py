@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -52,6 +53,8 @@ from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 DEPTH_LIMIT: Final = 24
 # How many commands the line may come to beyond those written in it: loops and functions multiply.
 REPEAT_LIMIT: Final = 20_000
+
+_KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
 
 Handler: TypeAlias = "Callable[[Reader, Part], str]"
 
@@ -343,21 +346,29 @@ class Reader:
             expander = self._expander()
             if redirection.document is not None:
                 body = expander.single(redirection.document.body, tilde=False)
-                if redirection.descriptor in ("", "0"):
-                    fed = body
+                fed = self._feed(redirection.descriptor, body, fed)
                 continue
             target = expander.single(redirection.target)
             if redirection.operator == "<<<":
-                fed = target + "\n"
+                fed = self._feed(redirection.descriptor, target + "\n", fed)
                 continue
-            if redirection.operator in ("<&", ">&") and (target.isdigit() or target.rstrip("-").isdigit()):
+            if redirection.operator in ("<&", ">&") and target.rstrip("-").isdigit():
+                if redirection.operator == "<&":
+                    fed = self.state.files.get(f"/dev/fd/{target}", fed)
                 continue
             operator = ">" if redirection.operator == ">&" else redirection.operator
             redirects.append(Redirect(redirection.descriptor, operator, Word(target)))
             if operator == "<":
                 content = self.read_file(self.state.path(target), is_script=False)
-                fed = OUTPUT if content is None else content
+                fed = self._feed(redirection.descriptor, OUTPUT if content is None else content, fed)
         return tuple(redirects), fed
+
+    def _feed(self, descriptor: str, text: str, fed: str | None) -> str | None:
+        """Give a text to standard input, or keep it for the descriptor it was opened under."""
+        if descriptor in ("", "0"):
+            return text
+        self.state.files[f"/dev/fd/{descriptor}"] = text
+        return fed
 
     def _written(self, redirects: tuple[Redirect, ...], output: str) -> str:
         """Note what the redirects write, and answer what is left on standard output."""
@@ -421,9 +432,16 @@ class Reader:
         body = self.state.functions.get(text)
         if body is not None:
             return self._call(text, body, placed, stdin)
-        if placed.assignments:
-            self.programs.assignments(self, placed)
-        return self._handler(placed)(self, placed)
+        if not placed.assignments:
+            return self._handler(placed)(self, placed)
+        self.programs.assignments(self, placed)
+        # They hold for this one command, which may be a shell that reads them.
+        before = dict(self.state.variables)
+        self.state.variables.update((one.name, one.value) for one in placed.assignments)
+        try:
+            return self._handler(placed)(self, placed)
+        finally:
+            self.state.variables = before
 
     def _handler(self, part: Part) -> Handler:
         return self.programs.by_name.get(part.name, self.programs.other)
@@ -457,7 +475,15 @@ class Reader:
     def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
         """Set a variable of the shell itself."""
         if node.elements is not None:
-            elements = tuple(word.expanded() for element in node.elements for word in expander.fields(element))
+            elements = tuple(
+                word.text if word.text.startswith("[") else word.expanded()
+                for element in node.elements
+                for word in expander.fields(element)
+            )
+            for element in elements:
+                keyed = _KEYED_ELEMENT.fullmatch(element)
+                if keyed is not None:
+                    self.state.variables[f"{node.name}[{keyed[1]}]"] = keyed[2]
             before = self.state.lookup(node.name) if node.appends else ()
             self.set_variable(node.name, (*((before,) if isinstance(before, str) else before), *elements))
             return Assignment(node.name, " ".join(elements))

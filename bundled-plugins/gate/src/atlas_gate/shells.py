@@ -25,7 +25,7 @@ def run_assignments(reader: Reader, part: Part) -> None:
     """Read what a program would run out of the variables set in front of it."""
     for assignment in part.assignments:
         if assignment.name in COMMAND_VARIABLES and assignment.value:
-            reader.run_text(assignment.value, assignment.name)
+            reader.run_text(assignment.value.lstrip("|-"), assignment.name)
         elif assignment.name in _START_FILES and assignment.value:
             text = reader.read_file(reader.state.path(assignment.value))
             if text is not None:

@@ -47,7 +47,7 @@ def _find(reader: Reader, part: Part) -> str:
             command = list(expression[position:end])
             position = end + 1
             if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
-                command.insert(1, Word("-r"))
+                command[:1] = [Word("rm"), Word("-r")]
             for one in found:
                 reader.run_words(_with_found(command, one), f"find {text}")
         elif text in ("-fprint", "-fls", "-fprintf", "-fprint0") and position < len(texts):
@@ -285,6 +285,12 @@ def _awk(reader: Reader, part: Part) -> str:
     index = first_operand(words, with_value=("F", "v", "f", "assign"))
     if index < len(words):
         text = words[index].text
+        printed = re.fullmatch(r"\s*\{\s*print\s+\$(\d+)\s*;?\s*\}\s*", text)
+        separator = read_options(words[:index], with_value=("F", "v", "f")).value("F")
+        if printed and is_constant(part.input) and part.input and index == len(words) - 1:
+            rows = [line.split(separator) for line in part.input.splitlines()]
+            column = int(printed[1]) - 1
+            return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
         for match in re.finditer(r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text):
             command = next(group for group in match.groups() if group is not None)
             reader.run_text(command.replace('\\"', '"'), "awk")
@@ -294,7 +300,7 @@ def _awk(reader: Reader, part: Part) -> str:
 def _editor(reader: Reader, part: Part) -> str:
     for at, text in enumerate(part.texts):
         value = text[1:] if text.startswith("+") else ""
-        if text in ("-c", "--cmd", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(part.texts):
+        if text in ("-c", "--cmd", "--eval", "-eval", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(part.texts):
             value = part.texts[at + 1]
         if value:
             _escape_to_shell(reader, value, part.name)
@@ -309,7 +315,7 @@ def _escape_to_shell(reader: Reader, text: str, name: str) -> None:
     match = re.match(r"\s*(?::?\s*(?:silent!?\s+)?!|\\!|\.(?:shell|system)\s|(?:shell|system|make)\s)\s*(.+)", text, re.DOTALL)
     if match and is_constant(match[1]):
         reader.run_text(match[1], name)
-    called = re.search(r"system\(\s*(['\"])(.*?)\1\s*\)", text)
+    called = re.search(r"(?:system\(|shell-command)\s*(['\"])(.*?)\1\s*\)", text)
     if called:
         reader.run_text(called[2], name)
 
@@ -373,7 +379,7 @@ HANDLERS: dict[str, Handler] = {
     "scp": _option_command("S"),
     "zip": _option_command("TT", "unzip-command"),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "gdb", "lldb", "emacs"), _editor),
+    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "gdb", "lldb", "emacs", "less", "more"), _editor),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _database),
     **dict.fromkeys(("cp", "mv", "install"), _copied_file),
     "ln": _link,

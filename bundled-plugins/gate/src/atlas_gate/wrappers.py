@@ -334,12 +334,10 @@ def _ssh(reader: Reader, part: Part) -> str:
     if len(words) < 2:
         if part.input:
             reader.run_text(part.input, "ssh")
-        return FETCHED_OUTPUT
-    reader.run_text(" ".join(word.text for word in words[1:]), "ssh")
-    return FETCHED_OUTPUT
+        return OUTPUT
+    reader.run_text(" ".join(word.text for word in words[1:]), "ssh", stdin=part.input)
+    return OUTPUT
 
-
-FETCHED_OUTPUT = OUTPUT
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, _run_wrapper),
