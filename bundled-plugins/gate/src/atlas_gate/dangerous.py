@@ -440,14 +440,15 @@ def _deletes_unknown(part: Part, ground: Ground) -> bool:
     return part.words[0].text == UNKNOWN and bool(re.match(r"-(?:rf|fr|Rf|fR)$", " ".join(part.texts[:1])))
 
 
+_SENSITIVE = "It changes a system file, your keys or a start-up file."
 _VARIOUS = "It destroys data or a service that would be hard to get back."
 
 DANGEROUS = RuleList(
     Verdict.REVIEW,
     (
-        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched),
-        Rule("danger.decoded", "It decodes a text and runs it without anybody having read it.", _runs_decoded),
-        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown),
+        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched, needs="unread"),
+        Rule("danger.decoded", "It decodes a text and runs it without anybody having read it.", _runs_decoded, needs="unread"),
+        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown, needs="unread"),
         Rule("danger.unread", "It runs a program that is not known with flags of a deletion.", _deletes_unknown),
         Rule(
             "danger.delete",
@@ -502,8 +503,9 @@ DANGEROUS = RuleList(
         Rule("danger.sql", "It empties the database of an application.", _manages, frozenset(("python", "python3"))),
         Rule("danger.history", "It deletes the history of the shell.", _forgets, frozenset(("history",))),
         Rule("danger.network-shell", "It connects a program to the network.", _connects_shell, frozenset(("nc", "ncat", "netcat", "socat"))),
-        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network),
+        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network, needs="redirects"),
         Rule("danger.preload", "It makes programs load code of somebody else.", _preloads),
-        Rule("danger.sensitive-file", "It changes a system file, your keys or a start-up file.", _writes_sensitive),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, _WRITERS | _EDITS),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, needs="redirects"),
     ),
 )

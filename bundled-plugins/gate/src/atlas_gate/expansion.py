@@ -95,41 +95,41 @@ class Expander:
         separators = self.state.variables.get("IFS", " \t\n")
         separators = separators if isinstance(separators, str) else " \t\n"
         words: list[Word] = []
-        current: list[str] | None = None
-        is_pattern = False
+        current: list[str] = []
+        is_open = is_pattern = False
 
         def finish() -> None:
-            nonlocal current, is_pattern
-            if current is not None:
+            nonlocal current, is_open, is_pattern
+            if is_open:
                 words.append(Word("".join(current), is_pattern))
-            current, is_pattern = None, False
+            current, is_open, is_pattern = [], False, False
 
         for piece in pieces:
             if isinstance(piece, Literal):
                 if piece.text or piece.quoted:
-                    current = [*(current or []), piece.text]
+                    is_open = True
+                    current.append(piece.text)
                     is_pattern = is_pattern or (not piece.quoted and bool(_GLOB.search(piece.text)))
                 continue
             values = self._values(piece)
             if getattr(piece, "quoted", True):
-                several = isinstance(piece, Parameter) and is_list(piece)
-                if not several:
-                    current = [*(current or []), " ".join(values)]
-                    continue
+                if not (isinstance(piece, Parameter) and is_list(piece)):
+                    values = [" ".join(values)]
                 for number, value in enumerate(values):
                     if number:
                         finish()
-                    current = [*(current or []), value]
+                    is_open = True
+                    current.append(value)
                 continue
             for number, value in enumerate(values):
                 if number:
                     finish()
-                chunks = split_fields(value, separators)
-                for index, chunk in enumerate(chunks):
+                for index, chunk in enumerate(split_fields(value, separators)):
                     if index:
                         finish()
                     if chunk:
-                        current = [*(current or []), chunk]
+                        is_open = True
+                        current.append(chunk)
                         is_pattern = is_pattern or bool(_GLOB.search(chunk))
         finish()
         return words

@@ -182,6 +182,9 @@ def _sed(reader: Reader, part: Part) -> str:
     if not scripts and operands:
         scripts = [operands.pop(0).text]
     text = _input(reader, part, tuple(operands)) if reader.is_captured else OUTPUT
+    named = options.value("f", "file")
+    if named is not None:
+        scripts += (reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
         executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:

@@ -112,11 +112,14 @@ def _redirects_to_disk(part: Part, ground: Ground) -> bool:
     return any(redirect.writes and ground.is_raw_disk(part, redirect.target) for redirect in part.redirects)
 
 
+def _sysrq_redirect(part: Part, ground: Ground) -> bool:
+    return any(
+        redirect.writes and ground.path(part, redirect.target) == "/proc/sysrq-trigger" for redirect in part.redirects
+    )
+
+
 def _sysrq(part: Part, ground: Ground) -> bool:
-    trigger = "/proc/sysrq-trigger"
-    if any(redirect.writes and ground.path(part, redirect.target) == trigger for redirect in part.redirects):
-        return True
-    return part.name in ("tee", "cp", "dd") and any(trigger in text for text in part.texts)
+    return any("/proc/sysrq-trigger" in text for text in part.texts)
 
 
 def _kills_all(part: Part, ground: Ground) -> bool:
@@ -223,8 +226,9 @@ HARDLINE = RuleList(
             frozenset(("gnome-session-quit", "xfce4-session-logout")),
         ),
         Rule("never.power", _POWERS, _instrument_powers_off, frozenset(("wmic",))),
-        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb),
-        Rule("never.raw-disk", _RAW, _redirects_to_disk),
-        Rule("never.power", _POWERS, _sysrq),
+        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb, needs="suspicion"),
+        Rule("never.raw-disk", _RAW, _redirects_to_disk, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq_redirect, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq, frozenset(("tee", "cp", "dd"))),
     ),
 )

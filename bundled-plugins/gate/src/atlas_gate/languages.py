@@ -18,13 +18,19 @@ class Language:
     name: str
     code_options: tuple[str, ...]
     with_value: tuple[str, ...]
+    only_checks: tuple[str, ...] = ()
 
 
 _PYTHON = Language("python", ("c",), ("c", "m", "W", "X"))
-_NODE = Language("javascript", ("e", "p", "eval", "print"), ("e", "p", "r", "eval", "print", "require", "import"))
-_PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"))
-_RUBY = Language("perl", ("e",), ("e", "r", "I", "C"))
-_PHP = Language("php", ("r",), ("r", "d", "f"))
+_NODE = Language(
+    "javascript",
+    ("e", "p", "eval", "print"),
+    ("e", "p", "r", "eval", "print", "require", "import"),
+    only_checks=("-c", "--check"),
+)
+_PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"), only_checks=("-c", "-wc", "-cw"))
+_RUBY = Language("perl", ("e",), ("e", "r", "I", "C"), only_checks=("-c", "-wc", "-cw"))
+_PHP = Language("php", ("r",), ("r", "d", "f"), only_checks=("-l",))
 _LUA = Language("lua", ("e",), ("e", "l"))
 _APPLESCRIPT = Language("applescript", ("e",), ("e", "l"))
 
@@ -51,6 +57,8 @@ def run_language(reader: Reader, part: Part) -> str:
         words = tuple(word for word in words if word.text not in ("run", "eval"))
     start = first_operand(words, with_value=language.with_value)
     options = read_options(words[:start], with_value=language.with_value)
+    if any(word.text in language.only_checks for word in words[:start]):
+        return OUTPUT
     sources = [value for name, value in (*options.values, *options.long) if name in language.code_options]
     if part.name == "deno" and "eval" in part.texts and words:
         sources = [words[-1].text]

@@ -70,10 +70,6 @@ class Ground:
         home = self.world.atlas_home
         return windows_path(home, None) if self.is_windows else home.rstrip("/").lower()
 
-    def program(self, part: Part) -> str:
-        """The part's program, for looking up its rules."""
-        return part.name
-
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
         text = word if isinstance(word, str) else word.text

@@ -363,6 +363,8 @@ class PowerShellReader:
         resolved = resolved.rsplit("\\", 1)[-1] if "\\" in resolved and not resolved.endswith((".ps1", ".bat")) else resolved
         if "*" in resolved or "?" in resolved:
             resolved = next((one for one in COMMANDS if fnmatch.fnmatchcase(one, resolved)), resolved)
+        if resolved != lower and lower in self.aliases:
+            self.reader.add(Part((Word(resolved), *words)))
         call = Call(resolved, words, blocks, piped if piped is not None else [])
         body = self.functions.get(resolved)
         if body is not None:

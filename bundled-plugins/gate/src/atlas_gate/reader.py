@@ -145,7 +145,18 @@ class Reader:
         if part.words and part.words[0].is_pattern:
             part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
         links = tuple(self.state.links.items()) if self.state.links else ()
-        placed = replace(part, origin=self.origin, folder=self.state.folder, links=links)
+        # Written out: `dataclasses.replace` takes a fifth of the time of a long script.
+        placed = Part(
+            part.words,
+            part.assignments,
+            part.redirects,
+            self.origin,
+            self.state.folder,
+            part.unread,
+            part.input,
+            links,
+            part.suspicion,
+        )
         self.parts.append(placed)
         return placed
 

@@ -64,7 +64,7 @@ def run_shell(reader: Reader, part: Part) -> str:
         return reader.run_text(
             operands[0].text, f"{part.name} -c", positional=positional, name=name, stdin=part.input
         )
-    if operands and not any(word.text.startswith("-") and "s" in word.text for word in words[:index]):
+    if operands and not any(re.fullmatch(r"-\w*s\w*", word.text) for word in words[:index]):
         return run_script(reader, part, operands[0], operands[1:])
     reader.unread(part, part.input)
     if not part.input:

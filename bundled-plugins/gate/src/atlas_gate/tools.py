@@ -170,6 +170,30 @@ def _make(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
+def _just(reader: Reader, part: Part) -> str:
+    """`just` reads recipes much like makefiles, with blanks for the tab."""
+    targets = [text for text in part.texts if not text.startswith("-") and "=" not in text]
+    for name in ("justfile", "Justfile", ".justfile"):
+        text = reader.read_file(reader.state.path(name)) if "--list" not in part.texts else None
+        if text:
+            text = re.sub(r"^[ \t]+", "\t", text, flags=re.MULTILINE).replace("{{", "${").replace("}}", "}")
+            for line in make_recipe(text, targets, {}):
+                reader.run_text(line, "just")
+            break
+    return OUTPUT
+
+
+def _expect(reader: Reader, part: Part) -> str:
+    texts = [*part.texts, part.input]
+    for word in part.arguments:
+        if not word.text.startswith("-") and " " not in word.text:
+            texts.append(reader.read_file(reader.state.path(word)) or "")
+    for text in texts:
+        for match in re.finditer(r"(?:^|[;\n{])\s*(?:spawn|exec|system)\s+([^;\n}]+)", text):
+            reader.run_text(match[1], part.name)
+    return OUTPUT
+
+
 def make_recipe(text: str, targets: list[str], settings: dict[str, str]) -> list[str]:
     """The recipe lines of the targets and of what they need, with the makefile's variables put in."""
     variables: dict[str, str] = {}
@@ -283,8 +307,9 @@ def _option_command(*names: str) -> Handler:
 def _awk(reader: Reader, part: Part) -> str:
     words = part.arguments
     index = first_operand(words, with_value=("F", "v", "f", "assign"))
-    if index < len(words):
-        text = words[index].text
+    named = read_options(words[:index], with_value=("F", "v", "f", "file")).value("f", "file")
+    if named is not None or index < len(words):
+        text = (reader.read_file(reader.state.path(named)) or "") if named is not None else words[index].text
         printed = re.fullmatch(r"\s*\{\s*print\s+\$(\d+)\s*;?\s*\}\s*", text)
         separator = read_options(words[:index], with_value=("F", "v", "f")).value("F")
         if printed and is_constant(part.input) and part.input and index == len(words) - 1:
@@ -304,6 +329,9 @@ def _editor(reader: Reader, part: Part) -> str:
             value = part.texts[at + 1]
         if value:
             _escape_to_shell(reader, value, part.name)
+            script = reader.read_file(reader.state.path(value)) if text in ("-s", "-S", "-x") else None
+            for line in (script or "").splitlines():
+                _escape_to_shell(reader, line, part.name)
     if part.input:
         for line in part.input.splitlines():
             _escape_to_shell(reader, line, part.name)
@@ -373,6 +401,8 @@ HANDLERS: dict[str, Handler] = {
     "tar": _tar,
     "bsdtar": _tar,
     "crontab": _crontab,
+    "just": _just,
+    **dict.fromkeys(("expect", "tclsh", "wish"), _expect),
     "sort": _option_command("compress-program"),
     "rsync": _option_command("e", "rsh"),
     "man": _option_command("P", "pager", "H"),
