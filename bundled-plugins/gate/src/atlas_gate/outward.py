@@ -204,19 +204,22 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
         kind = ground.atlas_object(ground.path(part, redirect.target))
         if kind == "closed" or (kind == "settings" and redirect.writes):
             return True
-    if not part.words or part.name in _PRINTS:
+    inside = part.folder is not None and part.folder.lower().startswith(ground.atlas_home)
+    own = ground.atlas_home.rpartition("/")[2]
+    named = [
+        (number, word)
+        for number, word in enumerate(part.words)
+        if inside or word.is_pattern or own in word.text.lower()
+    ]
+    if not named or part.name in _PRINTS:
         return False
     if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS:
         return False
-    inside = part.folder is not None and part.folder.lower().startswith(ground.atlas_home)
-    own = ground.atlas_home.rpartition("/")[2]
     base = _folder_option(part)
-    for number, word in enumerate(part.words):
+    for number, word in named:
         text = word.text
-        if base and own in text and not text.startswith(("/", "-")):
+        if base and not text.startswith(("/", "-")):
             text = f"{base}/{text}"
-        if not (inside or own in text.lower() or (word.is_pattern and "." in text) or "/" in text and word.is_pattern):
-            continue
         if ground.atlas_mention.search(text) and (number or "/" in text):
             return True
         for candidate in _candidates(text):
@@ -262,10 +265,9 @@ def _is_touched(part: Part, ground: Ground, word: Word, *, number: int) -> bool:
 
 
 def _reads_token(part: Part, ground: Ground) -> bool:
-    if part.name in _PRINTS:
-        return False
-    words = [*part.arguments, *(redirect.target for redirect in part.redirects)]
-    return any(".config" in word.text and ground.holds_token(ground.path(part, word)) for word in words)
+    words = [word for word in part.words if ".config" in word.text]
+    words += [redirect.target for redirect in part.redirects if ".config" in redirect.target.text]
+    return part.name not in _PRINTS and any(ground.holds_token(ground.path(part, word)) for word in words)
 
 
 OUTWARD = RuleList(

@@ -33,8 +33,10 @@ from atlas_gate.syntax import (
 )
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
-# A command of nothing but plain words, the usual line of a script, is read in one step.
-_PLAIN_COMMAND = re.compile(r"[A-Za-z_./][\w./-]*(?:[ \t]+[\w./:@%+,-]+)*(?=[ \t]*(?:[;|&)\n]|\Z))", re.ASCII)
+# Plain words, most of the usual line of a script, are read in one step.
+_PLAIN_WORDS = re.compile(
+    r"[A-Za-z_./][\w./-]*(?=[ \t;|&)\n]|\Z)(?:[ \t]+[\w./:@%+,-]+(?=[ \t;|&)\n]|\Z))*", re.ASCII
+)
 _BLANK_STARTS = frozenset((" ", "\t", "\\", "#"))
 _COMMENT = re.compile(r"#[^\n]*")
 _RESERVED = re.compile(
@@ -377,14 +379,16 @@ class Parser(Scanner):
     # Simple commands.
 
     def _simple(self) -> Node:
-        plain = _PLAIN_COMMAND.match(self.text, self.position)
-        if plain is not None:
-            self.position = plain.end()
-            return Simple((), tuple(plain_word(word) for word in plain.group().split()), ())
         assignments: list[AssignmentNode] = []
         words: list[Text | AssignmentNode] = []
         redirections: list[Redirection] = []
         declares = False
+        plain = _PLAIN_WORDS.match(self.text, self.position)
+        if plain is not None:
+            texts = plain.group().split()
+            declares = texts[0] in _DECLARATIONS
+            words.extend([plain_word(text) for text in texts])
+            self.position = plain.end()
         while True:
             self._skip_blanks()
             if self.position >= len(self.text):

@@ -14,7 +14,7 @@ _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 
 def is_windows_path(text: str) -> bool:
     """Whether a path begins with a drive."""
-    return _DRIVE.match(text) is not None
+    return text[1:2] == ":" and _DRIVE.match(text) is not None
 
 
 def plain_path(text: str, folder: str | None, links: Mapping[str, str] | None = None) -> str:
