@@ -18,8 +18,7 @@ _SQL_DESTROYS = re.compile(
     re.IGNORECASE,
 )
 _SQL_PROGRAMS = frozenset(
-    "psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client clickhouse cockroach sqlcmd mongosh mongo cqlsh usql pgcli "
-    "mycli litecli bq".split()
+    ["psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "cockroach", "sqlcmd", "mongosh", "mongo", "cqlsh", "usql", "pgcli", "mycli", "litecli", "bq"]
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
 _PUBLISHES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -123,7 +122,7 @@ _SENSITIVE_HOME = re.compile(
     r"|\.config/(?:fish/.*\.fish|autostart/.*|systemd/.*|environment\.d/.*)|Library/LaunchAgents/.*|\.gitconfig"
     r"|\.pam_environment|\.xinitrc|\.xprofile|\.netrc|\.gnupg/.*|\.aws/credentials|\.kube/config|\.docker/config\.json"
 )
-_WRITERS = frozenset("tee cp mv install ln rsync dd rm truncate touch scp chmod chown".split())
+_WRITERS = frozenset(["tee", "cp", "mv", "install", "ln", "rsync", "dd", "rm", "truncate", "touch", "scp", "chmod", "chown"])
 _EDITS = frozenset(("sed", "gsed", "perl"))
 
 
@@ -263,7 +262,7 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
         case ["volume" | "network" | "secret" | "config" | "stack" | "swarm" | "context", "rm" | "remove" | "leave"]:
             return True
         case ["compose", *_] if part.name != "docker-compose" or names[:1] == ["down"]:
-            return "down" in names and plain.has("v", "volumes", "rmi") or ("rm" in names and plain.has("fsv", "force"))
+            return ("down" in names and plain.has("v", "volumes", "rmi")) or ("rm" in names and plain.has("fsv", "force"))
         case ["container", "rm"] | ["image", "rm"]:
             return plain.has("f", "force")
         case ["rm" | "rmi", *_]:
@@ -301,7 +300,7 @@ def _begins(part: Part, table: dict[str, tuple[tuple[str, ...], ...]]) -> bool:
     return False
 
 
-_TAKES_VALUES = frozenset("kubectl oc helm redis-cli mvn terraform gsutil".split())
+_TAKES_VALUES = frozenset(["kubectl", "oc", "helm", "redis-cli", "mvn", "terraform", "gsutil"])
 
 
 def _cloud_deletes(part: Part, ground: Ground) -> bool:

@@ -10,15 +10,15 @@ from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
 _MKFS = frozenset(
-    "mkfs mke2fs mkdosfs mkntfs newfs mkswap newfs_apfs newfs_hfs newfs_msdos".split()
-    + [f"mkfs.{kind}" for kind in "ext2 ext3 ext4 xfs btrfs vfat fat msdos ntfs exfat f2fs minix cramfs bfs reiserfs jfs".split()]
+    ["mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs", "mkswap", "newfs_apfs", "newfs_hfs", "newfs_msdos"]
+    + [f"mkfs.{kind}" for kind in ["ext2", "ext3", "ext4", "xfs", "btrfs", "vfat", "fat", "msdos", "ntfs", "exfat", "f2fs", "minix", "cramfs", "bfs", "reiserfs", "jfs"]]
 )
 _ASKS_ABOUT_ITSELF = frozenset(("--help", "-h", "--version", "-V", "/?", "-?"))
 _POWER_WORDS = ("poweroff", "reboot", "halt", "kexec", "soft-reboot", "hibernate", "suspend", "exit")
 _POWER_TARGETS = re.compile(r"(?:poweroff|reboot|halt|shutdown|kexec|rescue|emergency|runlevel[06])(?:\.target)?")
 _DISK_VERBS = ("erasedisk", "erasevolume", "partitiondisk", "zerodisk", "securerase", "secureerase", "reformat", "randomdisk")
-_WRITERS = frozenset("cp mv install tee ddrescue dd_rescue dcfldd rsync pv".split())
-_WIPERS = frozenset("wipefs blkdiscard shred scrub badblocks".split())
+_WRITERS = frozenset(["cp", "mv", "install", "tee", "ddrescue", "dd_rescue", "dcfldd", "rsync", "pv"])
+_WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
 
 def _asks_about_itself(part: Part) -> bool:
@@ -161,10 +161,10 @@ def _manager_powers_off(part: Part, ground: Ground) -> bool:
     operands = [word.text for word in read_options(part.arguments, with_value=tuple("HMtpnos")).operands]
     if not operands:
         return False
-    if operands[0] in _POWER_WORDS and not (operands[0] in ("suspend", "exit")):
+    if operands[0] in _POWER_WORDS and operands[0] not in ("suspend", "exit"):
         return True
     return operands[0] in ("start", "isolate", "restart") and any(
-        _POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt") or text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text)
+        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt")) or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
         for text in operands[1:]
     )
 
@@ -205,7 +205,7 @@ HARDLINE = RuleList(
             "never.format-disk",
             _FORMATS,
             _formats_otherwise,
-            frozenset("diskutil cryptsetup hdparm nvme sgdisk gdisk parted sfdisk mdadm zpool format".split()),
+            frozenset(["diskutil", "cryptsetup", "hdparm", "nvme", "sgdisk", "gdisk", "parted", "sfdisk", "mdadm", "zpool", "format"]),
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
@@ -215,7 +215,7 @@ HARDLINE = RuleList(
             "never.power",
             _POWERS,
             _powers_off,
-            frozenset("shutdown reboot halt poweroff init telinit kexec".split()),
+            frozenset(["shutdown", "reboot", "halt", "poweroff", "init", "telinit", "kexec"]),
         ),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),
         Rule("never.power", _POWERS, _bus_powers_off, frozenset(("dbus-send", "busctl", "gdbus", "qdbus"))),

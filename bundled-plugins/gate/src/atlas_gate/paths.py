@@ -13,10 +13,7 @@ from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
 from atlas_gate.world import World
 
 SYSTEM_FOLDERS: Final = frozenset(
-    "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /root /run /sbin /srv /sys /usr "
-    "/var /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/local /usr/share /var/lib /boot/efi "
-    "/Applications /Library /Network /System /System/Library /Users /Volumes /cores /private /private/etc /private/var "
-    "/nix /nix/store /snap /gnu".split()
+    ["/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/media", "/mnt", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share", "/var/lib", "/boot/efi", "/Applications", "/Library", "/Network", "/System", "/System/Library", "/Users", "/Volumes", "/cores", "/private", "/private/etc", "/private/var", "/nix", "/nix/store", "/snap", "/gnu"]
 )
 _WINDOWS_VITAL = re.compile(
     r"[a-z]:(?:/(?:windows(?:/system32|/syswow64)?|users|program files(?: \(x86\))?|programdata|boot|recovery)?)?"

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from atlas_gate.powershell import PowerShellReader
 
 KEYWORDS: Final = frozenset(
-    "if elseif else while for foreach switch try catch finally do until function filter param begin process end "
-    "return throw exit trap data".split()
+    ["if", "elseif", "else", "while", "for", "foreach", "switch", "try", "catch", "finally", "do", "until", "function", "filter", "param", "begin", "process", "end", "return", "throw", "exit", "trap", "data"]
 )
 ALIASES: Final[dict[str, str]] = {
     **dict.fromkeys(("ri", "rm", "rmdir", "rd", "del", "erase"), "remove-item"),

@@ -10,8 +10,7 @@ from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
 from atlas_gate.reader import Handler, Reader
 
 _FIND_NARROWS = frozenset(
-    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -newer -size -empty -user -group -atime -ctime "
-    "-amin -cmin -perm -lname -inum -links -nouser -nogroup -samefile".split()
+    ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-mmin", "-newer", "-size", "-empty", "-user", "-group", "-atime", "-ctime", "-amin", "-cmin", "-perm", "-lname", "-inum", "-links", "-nouser", "-nogroup", "-samefile"]
 )
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")

@@ -1,0 +1,96 @@
+"""The commands ``serve``, ``server`` and ``schema``."""
+
+from __future__ import annotations
+
+import base64
+import json as json_module
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+from atlas_sdk.messages import Json
+from atlas_sdk.services import Services
+
+from .gateway import GATEWAY
+
+server = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on (default 18790); 0 lets the system choose.")
+    ] = None,
+    parent_pid: Annotated[int | None, typer.Option(help="Stop when this process is gone.")] = None,
+) -> None:
+    """Run the server that clients connect to."""
+    terminal: Terminal = context.obj
+    flags: dict[str, Json] = {}
+    if host is not None:
+        flags["server.host"] = host
+    if port is not None:
+        flags["server.port"] = port
+
+    async def work(services: Services) -> None:
+        import anyio
+
+        async def ready(bound: int) -> None:
+            print(f"ATLAS_SERVER_READY port={bound}", flush=True)
+
+        async with anyio.create_task_group() as group:
+            if parent_pid is not None:
+                group.start_soon(_until_gone, parent_pid, group.cancel_scope)
+            await services.need(GATEWAY).listen(ready)
+
+    terminal.run(work, flags=flags)
+
+
+async def _until_gone(pid: int, scope: Any) -> None:
+    import anyio
+
+    while True:
+        await anyio.sleep(1)
+        try:
+            os.kill(pid, 0)
+        except PermissionError:
+            continue
+        except OSError:
+            scope.cancel()
+            return
+
+
+@server.command("token")
+def token(
+    context: typer.Context,
+    new: Annotated[bool, typer.Option("--new", help="Replace it: every code given before stops working.")] = False,
+) -> None:
+    """Print the token a server off loopback keeps in the vault, making it the first time."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        print(client.request("server.token", {"new": new})["token"])
+
+
+@server.command("code")
+def code(
+    context: typer.Context, port: Annotated[int | None, typer.Option(help="The port clients reach.")] = None
+) -> None:
+    """Print the connection code another machine's app opens this home with. A secret: it holds the token."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        found = client.request("server.token", {"new": False})
+    running = terminal.server()
+    body = {"port": port or (running or {}).get("port") or found["port"], "token": found["token"]}
+    text = base64.urlsafe_b64encode(json_module.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
+    print(f"atlas1-{text}")
+
+
+def schema(context: typer.Context) -> None:
+    """Print the JSON Schema of every method and event of the wire."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        json_module.dump(client.request("wire.schema")["wire"], sys.stdout, ensure_ascii=False, indent=2)
+    print()

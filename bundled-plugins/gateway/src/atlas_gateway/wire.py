@@ -1,0 +1,298 @@
+"""JSON-RPC 2.0 with one client: requests in, answers and events out, over any pair of queues."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from atlas_sdk.client import PROTOCOL
+from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import AtlasError, ExitCode
+from atlas_sdk.events import EVENT, NumberedEvent
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Json
+from atlas_sdk.services.events import EVENTS, EventsService
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.recovery import RECOVERY
+from atlas_sdk.services.store import STORE, StoreService
+
+MAX_FRAME_CHARS = 8 * 1024 * 1024
+MAX_IN_FLIGHT = 64
+OUTBOUND_FRAMES = 256
+CATCH_UP_EVENTS = 10_000
+"""Further behind than this, a client does better to reload."""
+SEND_SECONDS = 30.0
+FIRST_SECONDS = 10.0
+
+Receive = Callable[[], Awaitable[str | None]]
+Send = Callable[[str], Awaitable[None]]
+
+
+class BrokenFrameError(AtlasError):
+    """A frame broke a rule of the wire; its connection ends with this reason."""
+
+
+class Initialize(BaseModel):
+    """The first request. ``after`` is the last event number the client has; what came since is sent at once."""
+
+    model_config = ConfigDict(extra="ignore")
+    client: str
+    version: str = ""
+    protocol: int
+    token: str | None = None
+    after: int | None = None
+
+
+class Initialized(BaseModel):
+    """What the server says of itself. With ``reload`` true the client is too far behind to be caught up."""
+
+    protocol: int
+    version: str
+    home: str
+    number: int
+    reload: bool = False
+    interrupted: tuple[str, ...] = ()
+
+
+class Wire:
+    """Serves clients. ``token`` is what they present; an empty one lets only trusted clients in."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+        self.token = ""
+        self._sessions: set[Session] = set()
+
+    async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
+        session = Session(self._ctx, self, receive, send, trusted=trusted)
+        self._sessions.add(session)
+        try:
+            await session.run()
+        finally:
+            self._sessions.discard(session)
+
+    def replace_token(self, token: str) -> None:
+        """Let only the new token in from now on, and end the connections that came in by the old one."""
+        self.token = token
+        for session in self._sessions:
+            session.end()
+
+    def schema(self) -> Json:
+        methods = {
+            name: {
+                "description": method.description,
+                "params": method.params.model_json_schema(),
+                "result": method.result.model_json_schema(mode="serialization"),
+            }
+            for name, method in sorted(self._ctx.services.need(HOME).methods().items())
+        }
+        methods["initialize"] = {
+            "description": "The first request of a connection.",
+            "params": Initialize.model_json_schema(),
+            "result": Initialized.model_json_schema(mode="serialization"),
+        }
+        numbered = TypeAdapter(NumberedEvent).json_schema(mode="serialization")
+        events = EVENT.json_schema(mode="serialization")
+        return {
+            "protocol": PROTOCOL,
+            "methods": methods,
+            "events": events,
+            "numbered": numbered["properties"]["number"],
+        }
+
+
+class Session:
+    """One connected client."""
+
+    def __init__(self, ctx: PluginContext, wire: Wire, receive: Receive, send: Send, *, trusted: bool) -> None:
+        self._ctx = ctx
+        self._wire = wire
+        self._receive = receive
+        self._send = send
+        self._trusted = trusted
+        self._scope = anyio.CancelScope()
+        self._in_flight = 0
+        self.id = new_id()
+        self.name = ""
+
+    def end(self) -> None:
+        """End a connection that came in by a token."""
+        if not self._trusted:
+            self._scope.cancel()
+
+    async def run(self) -> None:
+        """Serve until the client is gone or breaks a rule."""
+        outbound, frames = anyio.create_memory_object_stream[str](OUTBOUND_FRAMES)
+        with self._scope:
+            async with anyio.create_task_group() as group, outbound, frames:
+                written = anyio.Event()
+
+                async def write() -> None:
+                    async for frame in frames:
+                        with anyio.move_on_after(SEND_SECONDS) as slow:
+                            await self._send(frame)
+                        if slow.cancelled_caught:
+                            self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
+                            return
+                    written.set()
+
+                group.start_soon(write)
+                try:
+                    after = await self._first(outbound)
+                    if after is not None:
+                        group.start_soon(self._events, outbound, after)
+                        while (frame := await self._receive()) is not None:
+                            request = _parsed(frame)
+                            if self._in_flight >= MAX_IN_FLIGHT:
+                                busy = AtlasError(
+                                    "Too many requests are under way.", hint="Wait for some.", code="busy"
+                                )
+                                await outbound.send(_failure(request.get("id"), busy))
+                                continue
+                            self._in_flight += 1
+                            group.start_soon(self._answer, outbound, request)
+                except BrokenFrameError as error:
+                    await outbound.send(_failure(None, error))
+                # What was queued still goes out, the reason of the end above all.
+                outbound.close()
+                with anyio.move_on_after(1):
+                    await written.wait()
+                group.cancel_scope.cancel()
+
+    async def _first(self, outbound: MemoryObjectSendStream[str]) -> int | None:
+        """Answer ``initialize``, the only request before which nothing else is answered."""
+        with anyio.move_on_after(FIRST_SECONDS):
+            frame = await self._receive()
+            if frame is None:
+                return None
+            request = _parsed(frame)
+            if request.get("method") != "initialize":
+                raise BrokenFrameError("The first request must be initialize.", code="not_initialized")
+            try:
+                params = Initialize.model_validate(request.get("params") or {})
+            except ValidationError as error:
+                raise BrokenFrameError(f"initialize is wrong: {_said(error)}", code="wrong_params") from None
+            if params.protocol != PROTOCOL:
+                hint = "Update the client." if params.protocol < PROTOCOL else "Update Atlas."
+                raise BrokenFrameError(f"The server speaks protocol {PROTOCOL}.", hint=hint, code="wrong_protocol")
+            if not self._trusted and not self._lets_in(params.token):
+                raise BrokenFrameError(
+                    "The token is wrong.", hint="Take the one that atlas server token prints.", code="wrong_token"
+                )
+            self.name = params.client[:80]
+            home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
+            recovery = self._ctx.services.get(RECOVERY)
+            number = await store.last_number()
+            reload = params.after is not None and (number - params.after > CATCH_UP_EVENTS or params.after > number)
+            after = number if params.after is None or reload else params.after
+            result = Initialized(
+                protocol=PROTOCOL,
+                version=home.version,
+                home=home.name,
+                number=number,
+                reload=reload,
+                interrupted=recovery.interrupted if recovery else (),
+            )
+            await outbound.send(_success(request.get("id"), result))
+            return after
+        raise BrokenFrameError(f"initialize did not come within {FIRST_SECONDS:.0f} seconds.", code="not_initialized")
+
+    def _lets_in(self, token: str | None) -> bool:
+        expected = self._wire.token
+        return bool(expected and token) and hmac.compare_digest((token or "").encode(), expected.encode())
+
+    async def _events(self, outbound: MemoryObjectSendStream[str], sent: int) -> None:
+        """Send events after number ``sent``, from the store first and then as they come, each once and in order."""
+        events, store = self._ctx.services.need(EVENTS), self._ctx.services.need(STORE)
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._follow(outbound, sent, events, store)
+
+    async def _follow(
+        self, outbound: MemoryObjectSendStream[str], sent: int, events: EventsService, store: StoreService
+    ) -> None:
+        while True:
+            async with events.subscribe() as feed:
+                while missed := await store.events(after=sent):
+                    for event in missed:
+                        await outbound.send(_notification(event))
+                        sent = event.number
+                async for event in feed:
+                    if event.number == 0:
+                        await outbound.send(_notification(event))
+                    elif event.number > sent:
+                        await outbound.send(_notification(event))
+                        sent = event.number
+                    if feed.behind:
+                        break  # the queue overflowed: what was dropped is read from the store
+
+    async def _answer(self, outbound: MemoryObjectSendStream[str], request: dict[str, Any]) -> None:
+        id, name = request.get("id"), str(request.get("method"))
+        try:
+            frame = _success(id, await self._call(name, request.get("params") or {}))
+        except AtlasError as error:
+            frame = _failure(id, error)
+        except Exception:  # a method's bug is logged and costs this one answer
+            self._ctx.logger.exception("A method raised", extra={"method": name})
+            frame = _failure(
+                id, AtlasError("Something went wrong inside Atlas.", hint="The log says what.", code="bug")
+            )
+        finally:
+            self._in_flight -= 1
+        if id is not None:
+            with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await outbound.send(frame)
+
+    async def _call(self, name: str, params: Json) -> BaseModel:
+        method = self._ctx.services.need(HOME).methods().get(name)
+        if method is None:
+            raise AtlasError(f"There is no method {name!r}.", hint="atlas schema lists them.", code="no_method")
+        try:
+            wanted = method.params.model_validate(params)
+        except ValidationError as error:
+            raise AtlasError(f"{name} is wrong: {_said(error)}", code="wrong_params") from None
+        return await method.run(wanted, self)
+
+
+def _parsed(frame: str) -> dict[str, Any]:
+    if len(frame) > MAX_FRAME_CHARS:
+        raise BrokenFrameError("The frame is over 8 MiB.", hint="Send files by HTTP.", code="too_large")
+    try:
+        found = json.loads(frame)
+    except (ValueError, RecursionError):
+        raise BrokenFrameError("The frame is not JSON.", code="not_json") from None
+    if not isinstance(found, dict) or not isinstance(found.get("method"), str):
+        raise BrokenFrameError("The frame is not a JSON-RPC request.", code="not_request")
+    if not isinstance(found.get("id"), str | int | None) or isinstance(found.get("id"), bool):
+        raise BrokenFrameError("A request's id is text or a whole number.", code="not_request")
+    return found
+
+
+def _said(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where or 'params'}: {first['msg'].lower()}."
+
+
+def _notification(event: NumberedEvent) -> str:
+    params = event.event.model_dump(mode="json")
+    method: Literal["?"] | str = params.pop("type", "?")
+    params["number"] = event.number
+    params["conversation_number"] = event.conversation_number
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}, ensure_ascii=False)
+
+
+def _success(id: Json, result: BaseModel) -> str:
+    return f'{{"jsonrpc":"2.0","id":{json.dumps(id)},"result":{result.model_dump_json()}}}'
+
+
+def _failure(id: Json, error: AtlasError) -> str:
+    code = error.exit_code if isinstance(error.exit_code, ExitCode) else ExitCode.FAILED
+    data = {"code": error.code, "hint": error.hint, "exit_code": int(code)}
+    body = {"jsonrpc": "2.0", "id": id, "error": {"code": -32000 - int(code), "message": error.message, "data": data}}
+    return json.dumps(body, ensure_ascii=False)

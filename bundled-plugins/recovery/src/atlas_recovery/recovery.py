@@ -1,0 +1,110 @@
+"""After a crash: what was under way is told and closed, never run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atlas_sdk.context import Clock, PluginContext
+from atlas_sdk.events import Event, MessageAdded, Noticed, ToolFinished, TurnEnded
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Record, Turn
+from atlas_sdk.services.store import STORE, StoreService
+
+UNKNOWN = "Interrupted: Atlas ended while this call was under way. Look at what it did before you do it again."
+NEVER = "Interrupted: Atlas ended before this call ran. It did nothing."
+
+
+class Recovery:
+    """The service."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+        self.interrupted: tuple[str, ...] = ()
+
+    async def recover(self) -> None:
+        self.interrupted = await recover(self._ctx.services.need(STORE), self._ctx.clock)
+        for said in self.interrupted:
+            self._ctx.logger.warning(said)
+
+
+async def recover(store: StoreService, clock: Clock) -> tuple[str, ...]:
+    """Close every turn, call and effect that a crash left open, and pair their history.
+
+    Returns a sentence for each turn that was interrupted. All of one turn's repair is one transaction, so a
+    crash in here only means that the next start goes on with it.
+    """
+    said = []
+    for turn in await store.find(Turn, state="running"):
+        conversation = await store.get(Conversation, turn.conversation)
+        if conversation is None:
+            continue
+        repair = await _repair(store, clock, turn, conversation)
+        await store.commit(*repair)
+        said.append(f"A turn of “{conversation.title or conversation.id}” was interrupted and has been closed.")
+    now = clock.now()
+    for row in await store.find(ModelCall, state="open"):
+        await store.commit([row.model_copy(update={"state": "interrupted", "ended_at": now})])
+    return tuple(said)
+
+
+async def _repair(
+    store: StoreService, clock: Clock, turn: Turn, conversation: Conversation
+) -> tuple[list[Record], list[Event]]:
+    now, records, events = clock.now(), list[Record](), list[Event]()
+    rows = {row.call: row for row in await store.find(Call, turn=turn.id) if not row.ended_at}
+    under_way: list[str] = []
+    head = conversation.head
+    for call in unpaired(await store.path(conversation.id)):
+        row = rows.pop(call.call, None)
+        effects = await store.find(Effect, call=row.id) if row is not None else ()
+        touched = bool(effects) or (row is not None and row.verdict == "allow")
+        records.extend(
+            effect.model_copy(update={"state": "unknown", "ended_at": now}) for effect in effects if not effect.ended_at
+        )
+        under_way.extend(f"{effect.kind} {effect.target}" for effect in effects if not effect.ended_at)
+        text = UNKNOWN if touched else NEVER
+        message = Message(
+            id=new_id(),
+            conversation=conversation.id,
+            parent=head,
+            role="tool",
+            sender=Sender(kind="tool", name=call.name),
+            parts=(
+                ToolResultPart(
+                    call=call.call,
+                    name=call.name,
+                    content=(TextPart(text=text, trust="agent", source="atlas"),),
+                    is_error=True,
+                ),
+            ),
+            created_at=now,
+            turn=turn.id,
+        )
+        head = message.id
+        records.append(message)
+        events.append(MessageAdded(conversation=conversation.id, message=message))
+        if row is not None:
+            rows[row.id] = row
+    for row in rows.values():
+        records.append(row.model_copy(update={"outcome": "interrupted", "ended_at": now}))
+        events.append(ToolFinished(conversation=conversation.id, call=row.id, tool=row.tool, outcome="interrupted"))
+    ended = turn.model_copy(update={"state": "interrupted", "error": "Atlas ended while it ran.", "ended_at": now})
+    records += [ended, conversation.model_copy(update={"head": head, "updated_at": now})]
+    events.append(TurnEnded(conversation=conversation.id, turn=ended))
+    if under_way:
+        what = "; ".join(under_way)
+        events.append(Noticed(conversation=conversation.id, text=f"Under way when Atlas ended: {what}."))
+    return records, events
+
+
+def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:
+    """Return the tool calls of a path that have no result, in order."""
+    open_calls: dict[str, ToolCallPart] = {}
+    for message in path:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                open_calls[part.call] = part
+            elif isinstance(part, ToolResultPart):
+                open_calls.pop(part.call, None)
+    return list(open_calls.values())

@@ -1,0 +1,106 @@
+"""Which plugins the owner turned on, and to what they agreed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.homes import replace_file
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import digest
+from atlas_sdk.messages import Json
+
+
+@dataclass
+class Choice:
+    """What the owner chose for one plugin. ``on`` is None while they never said."""
+
+    on: bool | None = None
+    consent: str = ""
+    settings: dict[str, Json] = field(default_factory=dict)
+
+
+class Choices:
+    """The choices kept in ``plugin-data/plugins.json``, a place the gate guards."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._choices: dict[str, Choice] = {}
+        self._read()
+
+    def _read(self) -> None:
+        try:
+            found = json.loads(self._path.read_text("utf-8"))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            raise MisuseError(
+                f"{self._path} cannot be read: {error}.",
+                hint="Mend it, or move it away: every plugin that asks for consent then asks again.",
+            ) from error
+        for name, kept in found.items() if isinstance(found, dict) else []:
+            if isinstance(kept, dict):
+                self._choices[name] = Choice(kept.get("on"), str(kept.get("consent", "")), kept.get("settings") or {})
+
+    def _write(self) -> None:
+        kept: dict[str, Any] = {
+            name: {"on": choice.on, "consent": choice.consent, "settings": choice.settings}
+            for name, choice in sorted(self._choices.items())
+        }
+        replace_file(self._path, json.dumps(kept, indent=2) + "\n")
+
+    def of(self, name: str) -> Choice:
+        """Return the choice for a plugin; changing the object changes nothing on disk."""
+        return self._choices.get(name, Choice())
+
+    def wants(self, manifest: Manifest) -> bool:
+        """Whether the owner wants it on: as they said, else as a bundled plugin comes."""
+        chosen = self.of(manifest.name).on
+        return manifest.on if chosen is None else chosen
+
+    def consented(self, manifest: Manifest) -> bool:
+        """Whether what it declares now is what the owner agreed to. What is in the bundle needs no asking."""
+        return manifest.source == "bundled" or self.of(manifest.name).consent == digest(manifest)
+
+    def turn(self, name: str, *, on: bool, consent: str | None = None) -> None:
+        """Keep that a plugin is on or off, and the digest agreed to."""
+        choice = self._choices.setdefault(name, Choice())
+        choice.on = on
+        if consent is not None:
+            choice.consent = consent
+        self._write()
+
+    def set(self, manifest: Manifest, setting: str, value: Json) -> None:
+        """Keep a declared setting's value; None takes it back to its default."""
+        declared = {item.name: item for item in manifest.settings}
+        if setting not in declared:
+            known = ", ".join(sorted(declared)) or "none"
+            raise NotFoundError(f"The plugin {manifest.name} has no setting {setting!r}.", hint=f"It has: {known}.")
+        choice = self._choices.setdefault(manifest.name, Choice())
+        if value is None:
+            choice.settings.pop(setting, None)
+        else:
+            choice.settings[setting] = _like(declared[setting].default, value, setting)
+        self._write()
+
+    def setting(self, manifest: Manifest, name: str) -> Json:
+        """Return a declared setting: the owner's value or its default. Raises MisuseError for an undeclared one."""
+        for item in manifest.settings:
+            if item.name == name:
+                return self.of(manifest.name).settings.get(name, item.default)
+        raise MisuseError(f"The plugin {manifest.name} does not declare a setting {name!r}.")
+
+
+def _like(default: Json, value: Json, name: str) -> Json:
+    """Read text typed by a person as the kind of value the default is."""
+    if not isinstance(value, str) or isinstance(default, str) or default is None:
+        return value
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[value.lower()]
+        return int(value) if isinstance(default, int) else float(value)
+    except (KeyError, ValueError):
+        raise MisuseError(f"The setting {name} takes a value like {default!r}, not {value[:40]!r}.") from None

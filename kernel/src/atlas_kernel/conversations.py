@@ -1,0 +1,287 @@
+"""Conversations: a message is stored, then acknowledged, then answered; one turn at a time in each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Message, Part, Sender, TextPart
+from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.sections import TimeSettings, WorkspaceSettings
+from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
+from atlas_sdk.services.store import STORE
+from atlas_sdk.tools import Tool
+
+from .guard import logged
+from .live import Live, Waiting
+from .model import Models
+from .runtime import Generations
+from .settings import Settings
+from .tools import Workplace
+from .turn import TurnRun, dated
+
+TITLE_CHARS = 60
+KEPT_LIVE = 64
+"""How many idle conversations stay in memory."""
+
+
+class Conversations:
+    """The kernel's conversations. ``start`` runs a task for as long as the home is open."""
+
+    def __init__(
+        self,
+        place: Workplace,
+        models: Models,
+        settings: Settings,
+        generations: Generations,
+        start: Callable[[Callable[..., Awaitable[Any]], Any], None],
+    ) -> None:
+        self._place = place
+        self._models = models
+        self._settings = settings
+        self._generations = generations
+        self._start_task = start
+        self._live: dict[str, Live] = {}
+        self._opening = anyio.Lock()
+        self.closing = False
+
+    async def create(self, draft: ConversationDraft, *, id: str | None = None) -> Conversation:
+        store = self._place.services.need(STORE)
+        if id is not None and (found := await store.get(Conversation, id)) is not None:
+            return found
+        now = self._place.clock.now()
+        folder = draft.folder or self._settings.section(WorkspaceSettings).folder or str(Path.home())
+        fields = {**dict(draft), "folder": folder, "id": id or new_id(), "created_at": now, "updated_at": now}
+        record = Conversation.model_validate(fields)
+        await store.commit([record], [ConversationCreated(conversation=record.id, state=record)])
+        return record
+
+    async def get(self, id: str) -> Conversation:
+        live = self._live.get(id)
+        return live.record if live is not None else await self._stored(id)
+
+    async def list(
+        self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
+    ) -> tuple[Conversation, ...]:
+        store = self._place.services.need(STORE)
+        return await store.conversations(limit=limit, before=before, archived=archived)
+
+    async def change(self, id: str, change: ConversationChange) -> Conversation:
+        live = await self._open(id)
+        if changes := change.model_dump(exclude_none=True):
+            await live.change(changes)
+        return live.record
+
+    async def send(
+        self,
+        id: str,
+        parts: Sequence[Part],
+        *,
+        sender: Sender,
+        client_id: str | None = None,
+        delivery: Delivery = "steer",
+        parent: str | None = None,
+        cause: str | None = None,
+    ) -> Accepted:
+        if not parts:
+            raise MisuseError("A message needs some text or a file.")
+        live = await self._open(id)
+        async with live.lock:
+            with anyio.CancelScope(shield=True):
+                accepted = await self._accept(live, tuple(parts), sender, client_id, delivery, parent, cause)
+        return accepted
+
+    async def _accept(
+        self,
+        live: Live,
+        parts: tuple[Part, ...],
+        sender: Sender,
+        client_id: str | None,
+        delivery: Delivery,
+        parent: str | None,
+        cause: str | None,
+    ) -> Accepted:
+        store, now = self._place.services.need(STORE), self._place.clock.now()
+        if client_id is not None:
+            known = await store.message_of_client(live.record.id, client_id)
+            if known is not None:
+                return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
+        busy = live.turn is not None
+        if busy and parent is not None and parent != live.record.head:
+            raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
+        if not busy and parent is not None and parent != live.record.head:
+            self._branch(live, parent)
+        message = Message(
+            id=new_id(),
+            conversation=live.record.id,
+            parent=None if busy else live.record.head,
+            role="user",
+            sender=sender,
+            parts=(*self._notes(live, now), *parts),
+            created_at=now,
+            client_id=client_id,
+            queued=busy,
+            cause=cause,
+        )
+        if busy:
+            await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
+            live.waiting.append(Waiting(message, delivery))
+            return Accepted(message=message.id, how="steered" if delivery == "steer" else "queued")
+        await self._begin(live, message)
+        return Accepted(message=message.id, how="started")
+
+    async def _begin(self, live: Live, message: Message, *, taken: bool = False) -> None:
+        """Start a turn with a message, in one transaction. The caller holds the conversation's lock."""
+        turn = Turn(
+            id=new_id(),
+            conversation=live.record.id,
+            cause=message.id,
+            generation=self._generations.current.number,
+            started_at=self._place.clock.now(),
+        )
+        message = message.model_copy(update={"turn": turn.id, "parent": live.record.head, "queued": False})
+        changes: dict[str, object] = {"head": message.id, "updated_at": turn.started_at}
+        if not live.record.title:
+            changes["title"] = _title(message)
+        record = live.record.model_copy(update=changes)
+        id = record.id
+        added: Event = (MessageTaken if taken else MessageAdded)(conversation=id, message=message)
+        records: list[Record] = [message, record, turn]
+        events: list[Event] = [added, TurnStarted(conversation=id, turn=turn)]
+        if "title" in changes:
+            events.append(ConversationChanged(conversation=id, state=record))
+        await self._place.services.need(STORE).commit(records, events)
+        live.record, live.turn, live.stopping = record, turn, False
+        live.path.append(message)
+        live.idle = anyio.Event()
+        self._start_task(self._run, (live, turn, message))
+
+    async def _run(self, started: tuple[Live, Turn, Message]) -> None:
+        live, turn, message = started
+        ended: Turn | None = None
+        try:
+            with self._generations.hold() as runtime:
+                run = TurnRun(self._place, self._models, self._settings, live, turn, runtime)
+                ended = await run.run(message)
+        finally:
+            with anyio.CancelScope(shield=True):
+                async with live.lock:
+                    live.turn = live.scope = None
+                    idle = live.idle
+                    if ended is not None and ended.state == "done" and live.waiting and not self.closing:
+                        waiting = live.waiting.pop(0)
+                        if not await logged("taking a waiting message", self._take, live, waiting.message):
+                            live.waiting.insert(0, waiting)
+                    idle.set()
+
+    async def _take(self, live: Live, message: Message) -> None:
+        await self._begin(live, message, taken=True)
+
+    async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        live = self._live.get(id)
+        if live is not None:
+            return tuple(live.path if limit is None else live.path[-limit:])
+        await self._stored(id)
+        return await self._place.services.need(STORE).path(id, limit=limit)
+
+    async def running(self, id: str) -> Turn | None:
+        live = self._live.get(id)
+        return live.turn if live is not None else None
+
+    async def stop(self, id: str) -> bool:
+        live = self._live.get(id)
+        if live is None or live.turn is None:
+            return False
+        live.stopping = True
+        if live.scope is not None:
+            live.scope.cancel()
+        return True
+
+    async def wait(self, id: str) -> None:
+        while (live := self._live.get(id)) is not None and live.turn is not None:
+            await live.idle.wait()
+
+    async def notify(self, conversation: str, text: str, *, source: str, cause: str | None = None) -> str:
+        part = TextPart(text=text, trust="outside", source=source)
+        sender = Sender(kind="notice", name=source)
+        return (await self.send(conversation, [part], sender=sender, cause=cause)).message
+
+    async def deferred(self, conversation: str) -> tuple[Tool, ...]:
+        live = await self._open(conversation)
+        told = live.prefix.names if live.prefix is not None else frozenset[str]()
+        tools = self._generations.current.tools
+        return tuple(tools[name].tool for name in sorted(tools) if name not in told)
+
+    def find(self, name: str) -> Tool | None:
+        owned = self._generations.current.tools.get(name)
+        return owned.tool if owned is not None else None
+
+    async def stop_all(self) -> None:
+        """Stop every turn and wait until each has kept how it ended."""
+        self.closing = True
+        for id in list(self._live):
+            await self.stop(id)
+        for id in list(self._live):
+            await self.wait(id)
+
+    async def _stored(self, id: str) -> Conversation:
+        found = await self._place.services.need(STORE).get(Conversation, id)
+        if found is None:
+            raise NotFoundError(f"There is no conversation {id!r}.", code="no_conversation")
+        return found
+
+    async def _open(self, id: str) -> Live:
+        live = self._live.get(id)
+        if live is not None:
+            return live
+        async with self._opening:
+            if id in self._live:
+                return self._live[id]
+            store = self._place.services.need(STORE)
+            record = await self._stored(id)
+            path = await store.path(id)
+            waiting = await store.find(Message, conversation=id, queued=True)
+            live = Live(record, path, waiting, services=self._place.services, clock=self._place.clock)
+            self._forget_idle()
+            self._live[id] = live
+            return live
+
+    def _forget_idle(self) -> None:
+        idle = [id for id, live in self._live.items() if live.turn is None and not live.lock.statistics().locked]
+        for id in idle[: max(0, len(self._live) - KEPT_LIVE + 1)]:
+            del self._live[id]
+
+    def _branch(self, live: Live, parent: str) -> None:
+        for index, message in enumerate(live.path):
+            if message.id == parent:
+                del live.path[index + 1 :]
+                live.record = live.record.model_copy(update={"head": parent})
+                return
+        raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+
+    def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
+        """Return what the model should know beside the words: the day, and tools that came since."""
+        before = live.path[-1].created_at if live.path else None
+        notes = [dated(now, before, self._settings.section(TimeSettings).tzinfo(), live.record.folder)]
+        tools = frozenset(self._generations.current.tools)
+        if live.known_tools is not None and (new := sorted(tools - live.known_tools)):
+            notes.append(
+                TextPart(
+                    text=f"New tools can be found with tool_search: {', '.join(new)}.", trust="agent", source="tools"
+                )
+            )
+        live.known_tools = tools
+        return tuple(note for note in notes if note is not None)
+
+
+def _title(message: Message) -> str:
+    said = [part.text for part in message.parts if isinstance(part, TextPart) and part.trust != "agent"]
+    line = " ".join(" ".join(said).split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"

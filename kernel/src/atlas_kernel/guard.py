@@ -1,0 +1,65 @@
+"""The one place that catches everything: a plugin that fails is named, and costs nobody else anything."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from atlas_sdk.errors import AtlasError
+
+T = TypeVar("T")
+log = logging.getLogger("atlas.guard")
+
+
+class PluginFailed(AtlasError):
+    """A plugin raised where Atlas called it."""
+
+    def __init__(self, plugin: str, doing: str, error: BaseException) -> None:
+        self.plugin = plugin
+        self.error = error
+        said = sentence(error)
+        super().__init__(f"The plugin {plugin} failed while {doing}: {said}", code="plugin_failed")
+
+
+def sentence(error: BaseException) -> str:
+    """Return an error as one sentence: an AtlasError's own, else its type and message."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return sentence(error.exceptions[0])
+    if isinstance(error, AtlasError):
+        return str(error)
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_plain(error: BaseException) -> bool:
+    """Whether an error, or every error of a group, is an AtlasError: a fact for the user and no bug."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_plain(inner) for inner in error.exceptions)
+    return isinstance(error, AtlasError)
+
+
+def attributed(plugin: str, doing: str, call: Callable[..., T], *arguments: Any) -> T:
+    """Call a plugin's function; what it raises becomes PluginFailed with its name."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        if not is_plain(error):
+            log.exception("A plugin raised", extra={"plugin": plugin, "doing": doing})
+        raise PluginFailed(plugin, doing, error) from error
+
+
+async def caught(call: Callable[..., Awaitable[T]], *arguments: Any) -> tuple[T | None, Exception | None]:
+    """Await a call and return its value or its error. Cancellation passes."""
+    try:
+        return await call(*arguments), None
+    except Exception as error:
+        return None, error
+
+
+async def logged(doing: str, call: Callable[..., Awaitable[object]], *arguments: Any) -> bool:
+    """Await a call whose failure concerns nobody else: it is logged, and False returned."""
+    _, error = await caught(call, *arguments)
+    if error is not None:
+        log.error("Failed while %s: %s", doing, sentence(error), exc_info=None if is_plain(error) else error)
+    return error is None

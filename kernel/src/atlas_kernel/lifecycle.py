@@ -1,0 +1,350 @@
+"""A plugin's life in a home: found, waiting for consent, on, off, broken and why, or needing another."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+import anyio
+import anyio.to_thread
+
+from atlas_sdk.context import Clock
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
+from atlas_sdk.events import NumberedEvent, PluginChanged
+from atlas_sdk.homes import Home
+from atlas_sdk.hooks import Observer
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import declared, digest
+from atlas_sdk.services.plugins import PluginRow, PluginState
+from atlas_sdk.services.store import STORE
+
+from .consent import Choices
+from .discovery import Found
+from .events import Bus
+from .guard import PluginFailed, attributed, caught, logged, sentence
+from .plugins import Context, Manager, Plugin
+from .runtime import Generations, build
+from .services import Registry
+from .settings import Settings
+
+log = logging.getLogger("atlas.plugins")
+LOAD_SECONDS = 10.0
+
+
+class Plugins:
+    """The plugins of one home. One change at a time; turns that run keep what they began with."""
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        found: Found,
+        choices: Choices,
+        settings: Settings,
+        registry: Registry,
+        generations: Generations,
+        bus: Bus,
+        clock: Clock,
+        objects: Mapping[str, object],
+        start: Callable[..., None],
+    ) -> None:
+        self._home = home
+        self._found = found
+        self._choices = choices
+        self._settings = settings
+        self._registry = registry
+        self._generations = generations
+        self._bus = bus
+        self._clock = clock
+        self._objects = objects
+        self._start = start
+        self._lock = anyio.Lock()
+        self.manager = Manager()
+        self.why: dict[str, str] = dict(found.broken)
+        candidates: dict[str, tuple[str, ...]] = {}
+        for manifest in found.manifests.values():
+            for service in manifest.provides:
+                name = service.partition("@")[0]
+                candidates[name] = (*candidates.get(name, ()), manifest.name)
+        registry.know(candidates)
+
+    async def start_all(self) -> None:
+        """Turn on every plugin that is wanted and agreed to, those first that others need."""
+        async with self._lock:
+            await self._load_wanted()
+            self._settings.refuse_unknown(
+                section for manifest in self._found.manifests.values() for section in manifest.sections
+            )
+            self._rebuild()
+
+    async def _load_wanted(self) -> None:
+        waiting = [
+            manifest
+            for _, manifest in sorted(self._found.manifests.items())
+            if self._choices.wants(manifest)
+            and self._choices.consented(manifest)
+            and manifest.name not in self.manager.on
+            and manifest.name not in self.why
+        ]
+        progress = True
+        while waiting and progress:
+            progress = False
+            for manifest in list(waiting):
+                if all(self._registry.has(service) for service in manifest.requires):
+                    waiting.remove(manifest)
+                    progress = True
+                    await self._try_load(manifest)
+
+    async def _try_load(self, manifest: Manifest) -> None:
+        try:
+            await self._load(manifest)
+        except PluginFailed as failed:
+            if isinstance(failed.error, SettingsError):
+                raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
+            self._break(manifest.name, str(failed))
+
+    async def _load(self, manifest: Manifest) -> None:
+        name = manifest.name
+        plugin = Plugin(Context(manifest, self._home, self._clock, self._registry, self._settings, self._choices))
+        try:
+            implementation = self._objects.get(name)
+            if implementation is None:
+                implementation = await self._import(manifest)
+            self.manager.register(plugin, implementation)
+            for _, kind in self.manager.contributions("atlas_settings", only=name):
+                if kind.section not in manifest.sections:
+                    raise MisuseError(f"its manifest does not name the section {kind.section!r}.")
+                self._settings.add(kind)
+            offered = {str(item.key): item for _, item in self.manager.contributions("atlas_services", only=name)}
+            for service, item in offered.items():
+                if service not in manifest.provides:
+                    raise MisuseError(f"its manifest does not name the service {service!r}.")
+                self._registry.add(name, item)
+            if missing := sorted(set(manifest.provides) - set(offered)):
+                raise MisuseError(f"its manifest names {missing[0]}, and it does not offer it.")
+            for _, schema in self.manager.contributions("atlas_schema", only=name):
+                await self._registry.need(STORE).migrate(name, schema)
+            for _, startup in self.manager.contributions("atlas_startup", only=name):
+                _, error = await caught(_await, startup)
+                if error is not None:
+                    raise PluginFailed(name, "starting", error)
+            work = [item for _, item in self.manager.contributions("atlas_background", only=name)]
+        except PluginFailed:
+            self._unregister(manifest)
+            raise
+        except AtlasError as error:
+            self._unregister(manifest)
+            raise PluginFailed(name, "being turned on", error) from error
+        self.why.pop(name, None)
+        if work:
+            self._start(self._background, plugin, work)
+
+    async def _import(self, manifest: Manifest) -> object:
+        if not manifest.module:
+            raise MisuseError("It is a folder, and no plugin that is on reads that format.")
+
+        def load() -> object:
+            return attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
+
+        with anyio.move_on_after(LOAD_SECONDS):
+            return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+        raise MisuseError(f"It took over {LOAD_SECONDS:.0f} seconds to import.")
+
+    async def _background(self, plugin: Plugin, work: list[Callable[[], Awaitable[None]]]) -> None:
+        async def all_of_it() -> None:
+            with plugin.scope:
+                async with anyio.create_task_group() as group:
+                    for item in work:
+                        group.start_soon(_await, item)
+
+        _, error = await caught(all_of_it)
+        if error is not None:
+            log.error("A plugin's background work failed", exc_info=error, extra={"plugin": plugin.manifest.name})
+            async with self._lock:
+                if self.manager.on.get(plugin.manifest.name) is plugin:
+                    self._break(plugin.manifest.name, f"Its background work failed: {sentence(error)}")
+                    await self._take_off(plugin.manifest.name)
+
+    def _break(self, name: str, why: str) -> None:
+        self.why[name] = why
+        log.error("A plugin is off: %s", why, extra={"plugin": name})
+
+    def _unregister(self, manifest: Manifest) -> None:
+        self.manager.unregister(manifest.name)
+        self._registry.remove(manifest.name)
+        for section in manifest.sections:
+            self._settings.remove(section)
+
+    def _rebuild(self) -> None:
+        """Build the next generation; a plugin whose answer will not do is taken out, and the rest built again."""
+        while True:
+            try:
+                runtime = build(self._generations.current.number + 1, self.manager)
+                break
+            except PluginFailed as failed:
+                if isinstance(failed.error, SettingsError) and not self._generations.current.number:
+                    raise failed.error from None
+                self._break(failed.plugin, str(failed))
+                for name in self._dependents(failed.plugin):
+                    self._retire(name)
+        before = {name for name, _ in self._generations.current.observers}
+        self._generations.replace(runtime)
+        for name, observer in runtime.observers:
+            plugin = self.manager.on[name]
+            if name not in before or plugin.fresh:
+                self._start(self._observe, plugin, observer)
+        for plugin in self.manager.on.values():
+            plugin.fresh = False
+
+    async def _observe(self, plugin: Plugin, observer: Observer) -> None:
+        with plugin.scope:
+            async with self._bus.subscribe() as feed:
+                async for event in feed:
+                    await logged(f"{plugin.manifest.name} observed {event.event.type}", _watch, observer, event)
+
+    def _dependents(self, name: str) -> list[str]:
+        """Return a plugin and those that need a service only it provides, the neediest first."""
+        gone, order = {name}, [name]
+        changed = True
+        while changed:
+            changed = False
+            lost = {service for plugin in gone for service in self._found.manifests[plugin].provides}
+            for other in self.manager.on.values():
+                if other.manifest.name not in gone and lost & set(other.manifest.requires):
+                    gone.add(other.manifest.name)
+                    order.insert(0, other.manifest.name)
+                    changed = True
+        return [plugin for plugin in order if plugin in self.manager.on]
+
+    def _retire(self, name: str) -> None:
+        """Take a plugin's hooks away now, and its services once no turn holds the generation it was in."""
+        plugin = self.manager.on[name]
+        self.manager.unregister(name)
+        self._start(self._unload_later, plugin, self._generations.current.number)
+
+    async def _unload_later(self, plugin: Plugin, number: int) -> None:
+        await self._generations.released(number)
+        await plugin.unload()
+        if plugin.manifest.name not in self.manager.on:
+            self._unregister(plugin.manifest)
+
+    async def _take_off(self, name: str) -> None:
+        for gone in self._dependents(name):
+            self._retire(gone)
+            if gone != name:
+                self.why.pop(gone, None)
+        self._rebuild()
+        await anyio.lowlevel.checkpoint()
+
+    async def unload_all(self) -> None:
+        """Unload every plugin, those last that others need."""
+        for name in reversed(list(self.manager.on)):
+            await self.manager.on[name].unload()
+
+    # --- the service --------------------------------------------------------------------------
+
+    async def list(self) -> tuple[PluginRow, ...]:
+        rows = [self._row(manifest) for manifest in self._found.manifests.values()]
+        rows += [
+            PluginRow(name=name, version="", description="", source="folder", state="broken", why=why)
+            for name, why in self._found.broken.items()
+            if name not in self._found.manifests
+        ]
+        return tuple(sorted(rows, key=lambda row: row.name))
+
+    def _row(self, manifest: Manifest) -> PluginRow:
+        state, why = self._state(manifest)
+        return PluginRow(
+            name=manifest.name,
+            version=manifest.version,
+            description=manifest.description,
+            source=manifest.source,
+            state=state,
+            why=why,
+            provides=manifest.provides,
+            requires=manifest.requires,
+            declares=declared(manifest),
+            digest=digest(manifest),
+        )
+
+    def _state(self, manifest: Manifest) -> tuple[PluginState, str]:
+        if manifest.name in self.manager.on:
+            return "on", ""
+        if manifest.name in self.why:
+            return "broken", self.why[manifest.name]
+        if not self._choices.wants(manifest):
+            return "off", ""
+        if not self._choices.consented(manifest):
+            return "waiting", f"It waits for your consent: atlas plugins enable {manifest.name}."
+        missing = ", ".join(service for service in manifest.requires if not self._registry.has(service))
+        return "needs", f"It needs {missing}, which no plugin that is on provides."
+
+    def _named(self, name: str) -> Manifest:
+        manifest = self._found.manifests.get(name)
+        if manifest is None:
+            why = self._found.broken.get(name)
+            raise NotFoundError(
+                f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}.",
+                hint="atlas plugins list shows those there are.",
+            )
+        return manifest
+
+    async def enable(self, name: str, *, consent: str = "") -> PluginRow:
+        manifest = self._named(name)
+        async with self._lock:
+            if name in self.manager.on:
+                return self._row(manifest)
+            if manifest.source != "bundled" and consent != digest(manifest) and not self._choices.consented(manifest):
+                raise NeedsConsentError(
+                    f"The plugin {name} runs only once you agreed to what it declares.",
+                    hint=f"See it and agree with: atlas plugins enable {name}.",
+                    code="needs_consent",
+                )
+            missing = [service for service in manifest.requires if not self._registry.has(service)]
+            if missing:
+                raise NeedsConsentError(
+                    f"The plugin {name} needs {', '.join(missing)} first.", hint="Turn on a plugin that provides it."
+                )
+            self.why.pop(name, None)
+            await self._load(manifest)
+            self._choices.turn(name, on=True, consent=digest(manifest))
+            await self._load_wanted()  # those that waited for a service of it
+            self._rebuild()
+        row = self._row(manifest)
+        await self._tell(row)
+        if row.state != "on":
+            raise MisuseError(row.why)
+        return row
+
+    async def disable(self, name: str) -> PluginRow:
+        manifest = self._named(name)
+        async with self._lock:
+            self._choices.turn(name, on=False)
+            self.why.pop(name, None)
+            if name in self.manager.on:
+                gone = self._dependents(name)
+                if manifest.provides and any(service.startswith("store@") for service in manifest.provides):
+                    raise MisuseError(
+                        "The store cannot be turned off while Atlas runs.", hint="It is off from the next start on."
+                    )
+                await self._take_off(name)
+                for other in gone:
+                    await self._tell(self._row(self._found.manifests[other]))
+        return self._row(manifest)
+
+    async def _tell(self, row: PluginRow) -> None:
+        await logged(
+            "telling of a plugin", self._bus.announce, PluginChanged(name=row.name, state=row.state, why=row.why)
+        )
+
+    async def set(self, name: str, setting: str, value: str | None) -> None:
+        self._choices.set(self._named(name), setting, value)
+
+
+async def _await(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
+
+
+async def _watch(observer: Observer, event: NumberedEvent) -> None:
+    await observer.observe(event)

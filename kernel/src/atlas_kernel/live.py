@@ -1,0 +1,117 @@
+"""A conversation in memory: its record, its path, what waits, and the turn that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from atlas_sdk.context import Clock
+from atlas_sdk.events import ConversationChanged, Event, MessageAdded, MessageTaken
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Message, Part, ProviderItems, Sender
+from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.services import Services
+from atlas_sdk.services.conversations import Delivery
+from atlas_sdk.services.store import STORE
+
+from .prefix import Prefix
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A message on disk that no turn has taken yet."""
+
+    message: Message
+    delivery: Delivery
+
+
+class Live:
+    """The one owner of a conversation's record and path while Atlas runs. The store is written first, always."""
+
+    def __init__(
+        self,
+        record: Conversation,
+        path: Sequence[Message],
+        waiting: Sequence[Message],
+        *,
+        services: Services,
+        clock: Clock,
+    ) -> None:
+        self.record = record
+        self.path = list(path)
+        self.waiting = [Waiting(message, "steer") for message in waiting]
+        self.lock = anyio.Lock()
+        self.turn: Turn | None = None
+        self.scope: anyio.CancelScope | None = None
+        self.stopping = False
+        self.idle = anyio.Event()
+        self.idle.set()
+        self.prefix: Prefix | None = None
+        self.known_tools: frozenset[str] | None = None
+        self._services = services
+        self._clock = clock
+
+    async def append(
+        self,
+        *,
+        role: str,
+        kind: str,
+        parts: Sequence[Part],
+        turn: str,
+        name: str = "",
+        provider_items: ProviderItems | None = None,
+        records: Sequence[Record] = (),
+        events: Sequence[Event] = (),
+    ) -> Message:
+        """Put a message at the head, in one transaction with what belongs to it. Never cut short by a stop."""
+        with anyio.CancelScope(shield=True):
+            async with self.lock:
+                now = self._clock.now()
+                message = Message(
+                    id=new_id(),
+                    conversation=self.record.id,
+                    parent=self.record.head,
+                    role=role,  # type: ignore[arg-type]  # one of the three roles, from the kernel alone
+                    sender=Sender(kind=kind, name=name),  # type: ignore[arg-type]  # likewise
+                    parts=tuple(parts),
+                    created_at=now,
+                    turn=turn,
+                    provider_items=provider_items,
+                )
+                record = self.record.model_copy(update={"head": message.id, "updated_at": now})
+                added = MessageAdded(conversation=record.id, message=message)
+                await self._services.need(STORE).commit([message, record, *records], [added, *events])
+                self.record = record
+                self.path.append(message)
+        return message
+
+    async def take_waiting(self, turn: str, *, steered_only: bool) -> bool:
+        """Move waiting messages to the head, oldest first; say whether there were any."""
+        taken = False
+        while self.waiting and not (steered_only and self.waiting[0].delivery == "queue"):
+            with anyio.CancelScope(shield=True):
+                async with self.lock:
+                    waiting = self.waiting[0]
+                    message = waiting.message.model_copy(
+                        update={"queued": False, "parent": self.record.head, "turn": turn}
+                    )
+                    record = self.record.model_copy(update={"head": message.id, "updated_at": self._clock.now()})
+                    await self._services.need(STORE).commit(
+                        [message, record], [MessageTaken(conversation=record.id, message=message)]
+                    )
+                    self.record = record
+                    self.path.append(message)
+                    self.waiting.pop(0)
+            taken = True
+        return taken
+
+    async def change(self, changes: dict[str, object], *, records: Sequence[Record] = (), tell: bool = True) -> None:
+        """Change the record, in one transaction with what belongs to it."""
+        with anyio.CancelScope(shield=True):
+            async with self.lock:
+                record = self.record.model_copy(update={**changes, "updated_at": self._clock.now()})
+                events = [ConversationChanged(conversation=record.id, state=record)] if tell else []
+                await self._services.need(STORE).commit([*records, record], events)
+                self.record = record

@@ -1,0 +1,85 @@
+"""Channels: people who talk to Atlas from a chat app, a phone line, a mailbox.
+
+A channel carries text, buttons and files. Who may talk, the commands, and which conversation a chat goes on are
+the channels plugin's, the same for every channel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class InboundFile:
+    """A file a person sent, with its bytes."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """A message from a chat. ``user`` is a stable id, never a name; ``id`` is the channel's own of the message."""
+
+    chat: str
+    user: str
+    name: str
+    text: str
+    files: tuple[InboundFile, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question with buttons. A press is reported by its index in ``choices``."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...]
+
+
+class ChannelHost(Protocol):
+    """What a running channel may call."""
+
+    async def receive(self, message: Inbound) -> None:
+        """Hand over a message. It is on disk when this returns; acknowledge it to the chat service only then."""
+
+    async def choose(self, prompt: str, index: int, user: str) -> str | None:
+        """Report a press; return what to show in the buttons' place, or None when it was taken already."""
+
+    def failed(self, reason: str) -> None:
+        """Say why the channel is about to end, in a sentence for its owner."""
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """A channel. The implementer guarantees what each member says."""
+
+    @property
+    def name(self) -> str:
+        """The channel's name, as the manifest declares it."""
+
+    async def run(self, host: ChannelHost) -> None:
+        """Receive until cancelled. Returning or raising means that it cannot go on."""
+
+    async def send(self, chat: str, text: str) -> None:
+        """Send Markdown to a chat. Raises AtlasError when it was not delivered."""
+
+    async def working(self, chat: str, busy: bool) -> None:
+        """Show or hide that Atlas is at work. Failures are not reported."""
+
+    async def ask(self, chat: str, prompt: Prompt) -> None:
+        """Show a question with buttons."""
+
+    async def settle(self, chat: str, prompt: str, said: str) -> None:
+        """Replace a question's buttons by what came of it."""
+
+
+@runtime_checkable
+class FileChannel(Channel, Protocol):
+    """A channel that carries files to people, too."""
+
+    async def send_file(self, chat: str, path: Path, media_type: str) -> None:
+        """Send a file to a chat."""

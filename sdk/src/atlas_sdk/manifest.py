@@ -1,0 +1,70 @@
+"""A plugin's manifest, read from ``.claude-plugin/plugin.json`` without importing the plugin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Source: TypeAlias = Literal["bundled", "package", "folder"]
+
+
+@dataclass(frozen=True)
+class CliCommand:
+    """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer``, imported when it is run."""
+
+    name: str
+    help: str
+    target: str
+
+
+@dataclass(frozen=True)
+class DeclaredSecret:
+    """A secret the plugin may read from the vault."""
+
+    name: str
+    description: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class DeclaredSetting:
+    """A setting the user may change with ``atlas plugins set``."""
+
+    name: str
+    default: str | int | float | bool | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a plugin says of itself. What it does not declare does not exist.
+
+    ``provides``, ``requires`` and ``uses`` are services as ``name@api``. ``module`` is what to import;
+    ``client`` is ``module:attribute`` of a function that connects to a running server. ``sections`` are those
+    of ``config.toml`` it owns. ``on`` says that it is on from the start, which only a bundled plugin may.
+    """
+
+    name: str
+    version: str = "0.0.0"
+    description: str = ""
+    source: Source = "folder"
+    module: str = ""
+    folder: str = ""
+    distribution: str = ""
+    api: int = 1
+    on: bool = False
+    provides: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    executors: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+    secrets: tuple[DeclaredSecret, ...] = ()
+    settings: tuple[DeclaredSetting, ...] = ()
+    cli: tuple[CliCommand, ...] = ()
+    client: str = ""

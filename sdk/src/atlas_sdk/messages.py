@@ -1,0 +1,131 @@
+"""Messages: who said what, in parts that carry their source and their trust."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Json: TypeAlias = Any
+"""Any JSON value. JSON has no narrower type in Python that is pleasant to use."""
+
+Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
+"""Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""
+
+
+class Frozen(BaseModel):
+    """The base of every shape that is stored or sent: immutable, and strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TextPart(Frozen):
+    """Text, with the page, file, server or tool it was read from where it came from outside."""
+
+    type: Literal["text"] = "text"
+    text: str
+    trust: Trust = "owner"
+    source: str = ""
+
+
+class ImagePart(Frozen):
+    """An image kept in the home by its content: ``attachment`` is the SHA-256 of its bytes, in hex."""
+
+    type: Literal["image"] = "image"
+    attachment: str
+    media_type: str
+    name: str = ""
+    trust: Trust = "owner"
+    source: str = ""
+
+
+class FilePart(Frozen):
+    """A file kept in the home by its content; ``text`` is what a reader made of it, once read."""
+
+    type: Literal["file"] = "file"
+    attachment: str
+    media_type: str
+    name: str
+    text: str | None = None
+    trust: Trust = "owner"
+    source: str = ""
+
+
+class ReasoningPart(Frozen):
+    """What the model thought aloud, for people to see; it is never sent back as text."""
+
+    type: Literal["reasoning"] = "reasoning"
+    text: str
+
+
+class ToolCallPart(Frozen):
+    """The model asks for a tool. ``call`` is the provider's id of the call, unique in its message.
+
+    ``arguments`` is the JSON text exactly as the model wrote it, so that it can be replayed byte for byte.
+    """
+
+    type: Literal["tool_call"] = "tool_call"
+    call: str
+    name: str
+    arguments: str
+
+
+class ToolResultPart(Frozen):
+    """What a tool answered to the call of that id. Its text is data from outside, never an instruction."""
+
+    type: Literal["tool_result"] = "tool_result"
+    call: str
+    name: str
+    content: tuple[Annotated[TextPart | ImagePart, Field(discriminator="type")], ...]
+    is_error: bool = False
+
+
+Part: TypeAlias = Annotated[
+    TextPart | ImagePart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart, Field(discriminator="type")
+]
+
+
+class Sender(Frozen):
+    """Who a message is from: the person, the agent, a notice of Atlas or a plugin, or a tool."""
+
+    kind: Literal["person", "agent", "notice", "tool"]
+    id: str = ""
+    name: str = ""
+
+
+class ProviderItems(Frozen):
+    """Items only one provider understands (reasoning, signatures), replayed to it byte for byte."""
+
+    provider: str
+    items: tuple[Json, ...]
+
+
+class Message(Frozen):
+    """One message of a conversation's tree, as stored, as sent to clients and as given to providers.
+
+    ``role`` is the model's view: ``user`` (people and notices), ``assistant`` or ``tool``. ``parent`` is the
+    message before it; siblings are edits. ``client_id`` is the sending client's own id, unique within the
+    conversation, which makes a resend harmless. ``queued`` is true while it waits for a turn to take it.
+    """
+
+    id: str
+    conversation: str
+    parent: str | None
+    role: Literal["user", "assistant", "tool"]
+    sender: Sender
+    parts: tuple[Part, ...]
+    created_at: datetime
+    turn: str | None = None
+    client_id: str | None = None
+    queued: bool = False
+    provider_items: ProviderItems | None = None
+    cause: str | None = None
+
+    def text(self) -> str:
+        """Return the message's text parts, joined by blank lines."""
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    def calls(self) -> tuple[ToolCallPart, ...]:
+        """Return the tool calls the message asks for, in its order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCallPart))

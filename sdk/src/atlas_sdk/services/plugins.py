@@ -1,0 +1,48 @@
+"""The home's plugins while Atlas runs. Provided by the kernel."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, TypeAlias
+
+from ..messages import Frozen, Json
+from . import ServiceKey
+
+PluginState: TypeAlias = Literal["on", "off", "waiting", "broken", "needs"]
+"""``waiting`` for consent, ``broken`` with a reason, or ``needs`` another plugin to be on."""
+
+
+class PluginRow(Frozen):
+    """A plugin as ``plugins list`` shows it. ``declares`` is what consent is given to."""
+
+    name: str
+    version: str
+    description: str
+    source: str
+    state: PluginState
+    why: str = ""
+    provides: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    declares: Json = None
+    digest: str = ""
+
+
+class PluginsService(Protocol):
+    """Turns plugins on and off. Turns that run finish on the plugins they began with."""
+
+    async def list(self) -> tuple[PluginRow, ...]:
+        """Return every plugin found, by name."""
+
+    async def enable(self, name: str, *, consent: str = "") -> PluginRow:
+        """Turn a plugin on. ``consent`` is the digest of what the user was shown and agreed to.
+
+        Raises NeedsConsentError when that is not what the plugin declares now.
+        """
+
+    async def disable(self, name: str) -> PluginRow:
+        """Turn a plugin off, and with it those that need it."""
+
+    async def set(self, name: str, setting: str, value: str | None) -> None:
+        """Change a setting the plugin's manifest declares; None is its default."""
+
+
+PLUGINS: ServiceKey[PluginsService] = ServiceKey("plugins", 1)
