@@ -52,7 +52,17 @@ def test_always_saves_the_plain_line_as_a_glob(judged, command):
 
 @pytest.mark.parametrize(
     "command",
-    ["bash", "bash x.sh", "sudo git push", "python3 -c 'print(1)'", "env X=1 ls", "./x.sh", "ls | xargs rm", "make", "eval ls"],
+    [
+        "bash",
+        "bash x.sh",
+        "sudo git push",
+        "python3 -c 'print(1)'",
+        "env X=1 ls",
+        "./x.sh",
+        "ls | xargs rm",
+        "make",
+        "eval ls",
+    ],
 )
 def test_always_saves_nothing_for_a_shell_an_interpreter_or_a_wrapper(judged, command):
     assert judged(command).always is None

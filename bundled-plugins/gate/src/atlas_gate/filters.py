@@ -259,7 +259,9 @@ def _tee(reader: Reader, part: Part) -> str:
 def _fetch(reader: Reader, part: Part) -> str:
     """`curl` and `wget`: what they print or write came from the network."""
     if part.name == "curl":
-        options = read_options(part.arguments, with_value=tuple("oHdXuAebFTmwxKcCDEQrUyYzP") + ("output", "data", "header"))
+        options = read_options(
+            part.arguments, with_value=(*tuple("oHdXuAebFTmwxKcCDEQrUyYzP"), "output", "data", "header")
+        )
         target = options.value("o", "output")
         named = options.has("OJ", "remote-name")
     else:
@@ -347,7 +349,9 @@ HANDLERS: dict[str, Handler] = {
     "true": _silent,
     "false": _silent,
     ":": _silent,
-    **dict.fromkeys(("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked),
+    **dict.fromkeys(
+        ("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked
+    ),
     **dict.fromkeys(("head", "tail", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "aria2c", "lynx", "w3m"), _network),
     **dict.fromkeys(("basename", "dirname", "realpath", "readlink"), _path_name),

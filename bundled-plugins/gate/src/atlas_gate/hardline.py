@@ -11,12 +11,41 @@ from atlas_gate.rules import Rule, RuleList, Verdict
 
 _MKFS = frozenset(
     ["mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs", "mkswap", "newfs_apfs", "newfs_hfs", "newfs_msdos"]
-    + [f"mkfs.{kind}" for kind in ["ext2", "ext3", "ext4", "xfs", "btrfs", "vfat", "fat", "msdos", "ntfs", "exfat", "f2fs", "minix", "cramfs", "bfs", "reiserfs", "jfs"]]
+    + [
+        f"mkfs.{kind}"
+        for kind in [
+            "ext2",
+            "ext3",
+            "ext4",
+            "xfs",
+            "btrfs",
+            "vfat",
+            "fat",
+            "msdos",
+            "ntfs",
+            "exfat",
+            "f2fs",
+            "minix",
+            "cramfs",
+            "bfs",
+            "reiserfs",
+            "jfs",
+        ]
+    ]
 )
 _ASKS_ABOUT_ITSELF = frozenset(("--help", "-h", "--version", "-V", "/?", "-?"))
 _POWER_WORDS = ("poweroff", "reboot", "halt", "kexec", "soft-reboot", "hibernate", "suspend", "exit")
 _POWER_TARGETS = re.compile(r"(?:poweroff|reboot|halt|shutdown|kexec|rescue|emergency|runlevel[06])(?:\.target)?")
-_DISK_VERBS = ("erasedisk", "erasevolume", "partitiondisk", "zerodisk", "securerase", "secureerase", "reformat", "randomdisk")
+_DISK_VERBS = (
+    "erasedisk",
+    "erasevolume",
+    "partitiondisk",
+    "zerodisk",
+    "securerase",
+    "secureerase",
+    "reformat",
+    "randomdisk",
+)
 _WRITERS = frozenset(["cp", "mv", "install", "tee", "ddrescue", "dd_rescue", "dcfldd", "rsync", "pv"])
 _WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
@@ -164,7 +193,8 @@ def _manager_powers_off(part: Part, ground: Ground) -> bool:
     if operands[0] in _POWER_WORDS and operands[0] not in ("suspend", "exit"):
         return True
     return operands[0] in ("start", "isolate", "restart") and any(
-        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt")) or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
+        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt"))
+        or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
         for text in operands[1:]
     )
 
@@ -205,7 +235,21 @@ HARDLINE = RuleList(
             "never.format-disk",
             _FORMATS,
             _formats_otherwise,
-            frozenset(["diskutil", "cryptsetup", "hdparm", "nvme", "sgdisk", "gdisk", "parted", "sfdisk", "mdadm", "zpool", "format"]),
+            frozenset(
+                [
+                    "diskutil",
+                    "cryptsetup",
+                    "hdparm",
+                    "nvme",
+                    "sgdisk",
+                    "gdisk",
+                    "parted",
+                    "sfdisk",
+                    "mdadm",
+                    "zpool",
+                    "format",
+                ]
+            ),
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
@@ -219,12 +263,7 @@ HARDLINE = RuleList(
         ),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),
         Rule("never.power", _POWERS, _bus_powers_off, frozenset(("dbus-send", "busctl", "gdbus", "qdbus"))),
-        Rule(
-            "never.power",
-            _POWERS,
-            _session_powers_off,
-            frozenset(("gnome-session-quit", "xfce4-session-logout")),
-        ),
+        Rule("never.power", _POWERS, _session_powers_off, frozenset(("gnome-session-quit", "xfce4-session-logout"))),
         Rule("never.power", _POWERS, _instrument_powers_off, frozenset(("wmic",))),
         Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb, needs="suspicion"),
         Rule("never.raw-disk", _RAW, _redirects_to_disk, needs="redirects"),

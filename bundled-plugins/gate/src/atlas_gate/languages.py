@@ -67,9 +67,9 @@ def run_language(reader: Reader, part: Part) -> str:
         source = "\n".join(sources)
         reader.unread(part, source, quiet_output=True)
         return run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
-    elif module is not None:
+    if module is not None:
         return _run_module(reader, part, module, words[start:])
-    elif start < len(words) and words[start].text != "-":
+    if start < len(words) and words[start].text != "-":
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:

@@ -44,12 +44,14 @@ _GH_READS: dict[str, frozenset[str]] = {
         "search": "code commits issues prs repos",
     }.items()
 }
-_GH_READING_GROUPS = frozenset("status browse completion version help search licenses".split())
+_GH_READING_GROUPS = frozenset(["status", "browse", "completion", "version", "help", "search", "licenses"])
 _GH_VALUES = ("R", "repo", "hostname")
 _GWS_READS = re.compile(
     r"(?:list|get|search|query|export|download|lookup|count|generateIds|batchGet|aggregatedList|schema)(?:[A-Z]\w*)?"
 )
-_GWS_READING_HELPERS = frozenset("+triage +agenda +read +standup-report +meeting-prep +weekly-digest +search +list".split())
+_GWS_READING_HELPERS = frozenset(
+    ["+triage", "+agenda", "+read", "+standup-report", "+meeting-prep", "+weekly-digest", "+search", "+list"]
+)
 _GCLOUD_READS = re.compile(
     r"(?:list|describe|get|search|read|ls|cat|du|hash|diff|lint|wait|tail|browse|check|analyze|query|info|version|help"
     r"|topic|cheat-sheet|search-help|export-graph|show-\w+|hash-files)(?:-[\w-]+)?"
@@ -60,29 +62,128 @@ _GCLOUD_WRITES = re.compile(
     r"|attach|detach|resize|upgrade|revoke|login|activate-service-account|execute|call|publish|pull|ack|ssh|scp"
     r"|connect|drain|migrate|simulate|print|sign-url|access|replace|undo|rename|destroy|apply|run-job|send)(?:-[\w-]+)?"
 )
-_GCLOUD_LOCAL = (("config",), ("builds", "log"), ("components", "list"), ("auth", "list"), ("auth", "configure-docker"), ("init",))
-_GCLOUD_VALUES = (
-    "project account format filter region zone configuration verbosity impersonate-service-account billing-project "
-    "flatten limit sort-by page-size access-token-file flags-file trace-token location"
-).split()
+_GCLOUD_LOCAL = (
+    ("config",),
+    ("builds", "log"),
+    ("components", "list"),
+    ("auth", "list"),
+    ("auth", "configure-docker"),
+    ("init",),
+)
+_GCLOUD_VALUES = [
+    "project",
+    "account",
+    "format",
+    "filter",
+    "region",
+    "zone",
+    "configuration",
+    "verbosity",
+    "impersonate-service-account",
+    "billing-project",
+    "flatten",
+    "limit",
+    "sort-by",
+    "page-size",
+    "access-token-file",
+    "flags-file",
+    "trace-token",
+    "location",
+]
 _ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": frozenset("list ls show info new validate docs search check".split()),
-    "plugin": frozenset("list ls show info new validate docs search check".split()),
-    "marketplace": frozenset("list ls show check search".split()),
-    "secrets": frozenset("list ls check".split()),
-    "pairing": frozenset("list ls forget".split()),
-    "server": frozenset("status".split()),
-    "home": frozenset("list ls show create use rename".split()),
+    "plugins": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "plugin": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
+    "secrets": frozenset(["list", "ls", "check"]),
+    "pairing": frozenset(["list", "ls", "forget"]),
+    "server": frozenset(["status"]),
+    "home": frozenset(["list", "ls", "show", "create", "use", "rename"]),
 }
 _ATLAS_ASKS = frozenset(("restore",))
-_LOOKS_ONLY = frozenset("ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd".split())
-_READS_ONLY = frozenset(
-    "cat head tail less more bat grep egrep fgrep rg ag ls stat wc diff cmp comm jq yq file md5sum sha256sum sha1sum "
-    "shasum b2sum cksum awk cut sort uniq find tree du od xxd hexdump strings nl tac rev test [ echo printf cd "
-    "source . column view get-content gc select-string type".split()
+_LOOKS_ONLY = frozenset(
+    [
+        "ls",
+        "cd",
+        "pushd",
+        "popd",
+        "du",
+        "stat",
+        "tree",
+        "find",
+        "test",
+        "[",
+        "echo",
+        "printf",
+        "mkdir",
+        "file",
+        "realpath",
+        "readlink",
+        "dirname",
+        "basename",
+        "pwd",
+    ]
 )
-_PRINTS = frozenset("echo printf test [ cowsay say logger notify-send : true write-output write-host".split())
-_GIT_TALKS = frozenset("commit tag notes log grep stash show diff blame status".split())
+_READS_ONLY = frozenset(
+    [
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "bat",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "ls",
+        "stat",
+        "wc",
+        "diff",
+        "cmp",
+        "comm",
+        "jq",
+        "yq",
+        "file",
+        "md5sum",
+        "sha256sum",
+        "sha1sum",
+        "shasum",
+        "b2sum",
+        "cksum",
+        "awk",
+        "cut",
+        "sort",
+        "uniq",
+        "find",
+        "tree",
+        "du",
+        "od",
+        "xxd",
+        "hexdump",
+        "strings",
+        "nl",
+        "tac",
+        "rev",
+        "test",
+        "[",
+        "echo",
+        "printf",
+        "cd",
+        "source",
+        ".",
+        "column",
+        "view",
+        "get-content",
+        "gc",
+        "select-string",
+        "type",
+    ]
+)
+_PRINTS = frozenset(
+    ["echo", "printf", "test", "[", "cowsay", "say", "logger", "notify-send", ":", "true", "write-output", "write-host"]
+)
+_GIT_TALKS = frozenset(["commit", "tag", "notes", "log", "grep", "stash", "show", "diff", "blame", "status"])
 _PRINT_TOKEN = re.compile(r"print-(?:\w+-)*token")
 
 
@@ -232,7 +333,9 @@ def _folder_option(part: Part) -> str | None:
     """The folder `tar -C` goes to before it reads its names."""
     if part.name not in ("tar", "bsdtar"):
         return None
-    return next((after.text for word, after in zip(part.words, part.words[1:], strict=False) if word.text == "-C"), None)
+    return next(
+        (after.text for word, after in zip(part.words, part.words[1:], strict=False) if word.text == "-C"), None
+    )
 
 
 def _candidates(text: str) -> list[str]:
@@ -276,7 +379,10 @@ OUTWARD = RuleList(
         Rule("outward.gh", "It changes something on GitHub or prints a token of it.", _gh, frozenset(("gh",))),
         Rule("outward.gws", "It changes something in Google Workspace or prints its keys.", _gws, frozenset(("gws",))),
         Rule(
-            "outward.gcloud", "It changes something in Google Cloud or prints a token of it.", _gcloud, frozenset(("gcloud",))
+            "outward.gcloud",
+            "It changes something in Google Cloud or prints a token of it.",
+            _gcloud,
+            frozenset(("gcloud",)),
         ),
         Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),

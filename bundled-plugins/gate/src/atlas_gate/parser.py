@@ -34,9 +34,7 @@ from atlas_gate.syntax import (
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
 # Plain words, most of the usual line of a script, are read in one step.
-_PLAIN_WORDS = re.compile(
-    r"[A-Za-z_./][\w./-]*(?=[ \t;|&)\n]|\Z)(?:[ \t]+[\w./:@%+,-]+(?=[ \t;|&)\n]|\Z))*", re.ASCII
-)
+_PLAIN_WORDS = re.compile(r"[A-Za-z_./][\w./-]*(?=[ \t;|&)\n]|\Z)(?:[ \t]+[\w./:@%+,-]+(?=[ \t;|&)\n]|\Z))*", re.ASCII)
 _BLANK_STARTS = frozenset((" ", "\t", "\\", "#"))
 _COMMENT = re.compile(r"#[^\n]*")
 _RESERVED = re.compile(

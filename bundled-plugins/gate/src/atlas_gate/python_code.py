@@ -17,6 +17,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from atlas_gate.parts import UNKNOWN
+from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
 Value: TypeAlias = "str | list[Value] | None"
@@ -31,8 +32,18 @@ class Deed:
 
 
 _SHELL_CALLS = frozenset(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput".split()
-    + ["asyncio.create_subprocess_shell", "anyio.run_process", "trio.run_process", "sh", "popen2.popen2"]
+    [
+        "os.system",
+        "os.popen",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+        "commands.getoutput",
+        "asyncio.create_subprocess_shell",
+        "anyio.run_process",
+        "trio.run_process",
+        "sh",
+        "popen2.popen2",
+    ]
 )
 _PROCESS_CALLS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
@@ -40,11 +51,40 @@ _PROCESS_CALLS = frozenset(
 _DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
 _REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
 _OPENING_CALLS = frozenset(
-    ("open", "io.open", "os.open", "sqlite3.connect", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move")
-    + ("os.rename", "os.replace", "os.symlink", "os.listdir", "os.scandir", "glob.glob", "os.walk")
+    (
+        "open",
+        "io.open",
+        "os.open",
+        "sqlite3.connect",
+        "shutil.copy",
+        "shutil.copyfile",
+        "shutil.copytree",
+        "shutil.move",
+        "os.rename",
+        "os.replace",
+        "os.symlink",
+        "os.listdir",
+        "os.scandir",
+        "glob.glob",
+        "os.walk",
+    )
 )
 _PATH_METHODS = frozenset(
-    "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob".split()
+    [
+        "read_text",
+        "read_bytes",
+        "write_text",
+        "write_bytes",
+        "open",
+        "unlink",
+        "rmdir",
+        "rename",
+        "replace",
+        "touch",
+        "mkdir",
+        "iterdir",
+        "glob",
+    ]
 )
 
 
@@ -71,17 +111,17 @@ class _Walker(ast.NodeVisitor):
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.names[alias.asname or alias.name.split(".")[0]] = (
                 alias.name if alias.asname else alias.name.split(".")[0]
             )
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802 — the name ast asks for
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
-    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         for target in node.targets:
             if isinstance(target, ast.Name):
@@ -90,14 +130,14 @@ class _Walker(ast.NodeVisitor):
                     self.names[target.id] = dotted
                 self.values[target.id] = self._value(node.value)
 
-    def visit_While(self, node: ast.While) -> None:  # noqa: N802 — the name ast asks for
+    def visit_While(self, node: ast.While) -> None:
         if isinstance(node.test, ast.Constant) and node.test.value:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and self._dotted(inner.func) == "os.fork":
                     self.deeds.append(Deed("forever-fork", ()))
         self.generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:  # noqa: N802 — the name ast asks for
+    def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
         if isinstance(node.target, ast.Name) and isinstance(values, list):
             for value in values[:50]:
@@ -106,10 +146,10 @@ class _Walker(ast.NodeVisitor):
                     self.visit(statement)
         self.generic_visit(node)
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:  # noqa: N802 — the name ast asks for
+    def visit_ListComp(self, node: ast.ListComp) -> None:
         self._comprehension(node, node.elt, node.generators)
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:  # noqa: N802 — the name ast asks for
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         self._comprehension(node, node.elt, node.generators)
 
     def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
@@ -121,7 +161,7 @@ class _Walker(ast.NodeVisitor):
                 self.values[first.target.id] = value
                 self.visit(element)
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 — the name ast asks for
+    def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = self._dotted(node.func)
         arguments = [self._value(argument) for argument in node.args]
@@ -143,7 +183,7 @@ class _Walker(ast.NodeVisitor):
                 self._add("words", arguments)
             else:
                 self._add("shell", first)
-        elif name.startswith("os.exec") or name.startswith("os.spawn") or name == "os.posix_spawn":
+        elif name.startswith(("os.exec", "os.spawn")) or name == "os.posix_spawn":
             words = arguments[1:] if name.startswith("os.exec") else arguments[2:]
             flat = words[0] if words and isinstance(words[0], list) else words
             self._add("words", flat)
@@ -218,7 +258,9 @@ class _Walker(ast.NodeVisitor):
                 return _formatted(self._text(left), self._value(right))
             case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int(count))) if 0 <= count < 100:
                 return self._text(left) * count
-            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if _number(step) == "-1":
+            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if (
+                _number(step) == "-1"
+            ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
                 return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
@@ -231,7 +273,7 @@ class _Walker(ast.NodeVisitor):
 
     def _text(self, node: ast.AST) -> str:
         value = self._value(node)
-        return value if isinstance(value, str) else UNKNOWN
+        return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
 
     def _call_value(self, node: ast.Call) -> Value:
         name = self._dotted(node.func)

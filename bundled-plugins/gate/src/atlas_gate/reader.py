@@ -46,6 +46,7 @@ from atlas_gate.syntax import (
     Simple,
     Text,
     UnreadableError,
+    bounded,
 )
 from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 
@@ -96,7 +97,7 @@ class Reader:
         self._depth = 0
         self._repeats = 0
         self._processes = 0
-        self._calls: list[tuple[str, tuple[str, ...]]] = []
+        self._calls: list[tuple[int, tuple[str, ...]]] = []
 
     # What the handlers of programs call.
 
@@ -180,9 +181,7 @@ class Reader:
         if quiet_output and mark == OUTPUT:
             return
         reason = {"\uf8f2": "fetched", "\uf8f3": "decoded"}.get(mark, "unknown")
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=())
-        )
+        self.parts.append(replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=()))
 
     def read_file(self, path: str, *, is_script: bool = True) -> str | None:
         """A file's text: as the line has written it, else as the world holds it."""
@@ -209,7 +208,7 @@ class Reader:
         if not word.is_pattern or not is_constant(path):
             return [path]
         folder, _, pattern = path.rpartition("/")
-        names = {name for name in self.world.list_folder(folder or "/")}
+        names = set(self.world.list_folder(folder or "/"))
         names |= {known.rpartition("/")[2] for known in self.state.files if known.startswith(folder + "/")}
         return [f"{folder}/{name}" for name in sorted(names) if fnmatch.fnmatchcase(name, pattern)] or [path]
 
@@ -235,7 +234,7 @@ class Reader:
             case Simple():
                 return self._simple(node, stdin)
             case Sequence(items):
-                return "".join([self._run(item, stdin) for item in items])
+                return bounded("".join([self._run(item, stdin) for item in items]))
             case Pipeline(commands):
                 return self._pipeline(commands, stdin)
             case Group():
@@ -259,9 +258,7 @@ class Reader:
     def _define(self, name: str, body: Node) -> None:
         self.state.functions[name] = body
         if is_fork_bomb(name, body):
-            self.parts.append(
-                Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb")
-            )
+            self.parts.append(Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb"))
 
     def _pipeline(self, commands: tuple[Node, ...], stdin: str) -> str:
         text = stdin
@@ -300,7 +297,7 @@ class Reader:
             self._count(number)
             self.state.variables[node.variable] = value
             output.append(self._run(node.body, stdin))
-        return "".join(output)
+        return bounded("".join(output))
 
     def _loop(self, node: Loop, stdin: str) -> str:
         before, self.input = self.input, stdin
@@ -460,13 +457,13 @@ class Reader:
     def _call(self, name: str, body: Node, part: Part, stdin: str) -> str:
         self.state.called.add(name)
         arguments = tuple(word.text for word in part.arguments)
-        if (name, arguments) in self._calls:
+        if (id(body), arguments) in self._calls:
             return OUTPUT  # it calls itself just as it was called: nothing new would be read
         with _Deeper(self, f"{name}()") as allowed:
             if not allowed:
                 return OUTPUT
             self._count(1)
-            self._calls.append((name, arguments))
+            self._calls.append((id(body), arguments))
             before = self.state.positional
             self.state.positional = arguments
             try:
@@ -511,7 +508,7 @@ class Reader:
     def set_variable(self, name: str, value: Value) -> None:
         """Set a variable; an element of an array also goes into the array's list."""
         name = self.state.references.get(name, name)
-        self.state.variables[name] = value
+        self.state.variables[name] = bounded(value) if isinstance(value, str) else value
         array, bracket, subscript = name.partition("[")
         if bracket and isinstance(value, str):
             elements = self.state.variables.get(array, ())

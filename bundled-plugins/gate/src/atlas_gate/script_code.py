@@ -29,22 +29,80 @@ _TOKENS = {
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
 _RUNS = frozenset(
-    "Command system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru proc_open pcntl_exec "
-    "capture2 capture2e capture3 shell execaCommand execaCommandSync $".split()
+    [
+        "Command",
+        "system",
+        "exec",
+        "execute",
+        "execSync",
+        "execFile",
+        "execFileSync",
+        "spawn",
+        "spawnSync",
+        "popen",
+        "shell_exec",
+        "passthru",
+        "proc_open",
+        "pcntl_exec",
+        "capture2",
+        "capture2e",
+        "capture3",
+        "shell",
+        "execaCommand",
+        "execaCommandSync",
+        "$",
+    ]
 )
-_DELETES = frozenset("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del".split())
+_DELETES = frozenset(
+    [
+        "rmSync",
+        "rm",
+        "rmdir",
+        "rmdirSync",
+        "rmtree",
+        "remove_tree",
+        "rm_rf",
+        "rm_r",
+        "remove_dir",
+        "remove_entry",
+        "removeSync",
+        "del",
+    ]
+)
 _OPENS = frozenset(
-    "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync fopen "
-    "file_get_contents file_put_contents DatabaseSync Database unlinkSync unlink appendFileSync".split()
+    [
+        "open",
+        "readFileSync",
+        "readFile",
+        "createReadStream",
+        "createWriteStream",
+        "writeFileSync",
+        "writeFile",
+        "copyFileSync",
+        "fopen",
+        "file_get_contents",
+        "file_put_contents",
+        "DatabaseSync",
+        "Database",
+        "unlinkSync",
+        "unlink",
+        "appendFileSync",
+    ]
 )
 _PRINTS = frozenset(("print", "puts", "log", "say", "write"))
-_HOME = re.compile(r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)")
+_HOME = re.compile(
+    r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)"
+)
 _DECODES = re.compile(
     r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
     r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
 )
-_FORKS_FOREVER = re.compile(r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b")
-_LOCAL = re.compile(r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]")
+_FORKS_FOREVER = re.compile(
+    r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
+)
+_LOCAL = re.compile(
+    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]"
+)
 
 
 def script_deeds(source: str, language: str, home: str) -> list[Deed]:
@@ -74,7 +132,9 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
             if strings:
                 deeds.append(_deed(text, strings))
     if language == "applescript":
-        for match in re.finditer(r"\b(shut down|restart)\b", "".join(f" {text}" for kind, text in tokens if kind != "string")):
+        for match in re.finditer(
+            r"\b(shut down|restart)\b", "".join(f" {text}" for kind, text in tokens if kind != "string")
+        ):
             deeds.append(Deed("shell", ("shutdown" if match[1] == "shut down" else "reboot",)))
         for match in re.finditer(r"do shell script\s+\"((?:\\.|[^\"\\])*)\"", source):
             deeds.append(Deed("shell", (_text(f'"{match[1]}"'),)))

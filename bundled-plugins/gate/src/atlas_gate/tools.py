@@ -10,7 +10,33 @@ from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
 from atlas_gate.reader import Handler, Reader
 
 _FIND_NARROWS = frozenset(
-    ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-mmin", "-newer", "-size", "-empty", "-user", "-group", "-atime", "-ctime", "-amin", "-cmin", "-perm", "-lname", "-inum", "-links", "-nouser", "-nogroup", "-samefile"]
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-mmin",
+        "-newer",
+        "-size",
+        "-empty",
+        "-user",
+        "-group",
+        "-atime",
+        "-ctime",
+        "-amin",
+        "-cmin",
+        "-perm",
+        "-lname",
+        "-inum",
+        "-links",
+        "-nouser",
+        "-nogroup",
+        "-samefile",
+    ]
 )
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")
@@ -227,15 +253,15 @@ def make_recipe(text: str, targets: list[str], settings: dict[str, str]) -> list
         seen.add(name)
         needs, recipe = rules[name]
         wanted.extend(needs)
-        lines.extend(_make_text(line.lstrip("@-+ "), variables).replace("$$", "$").replace("$@", name) for line in recipe)
+        lines.extend(
+            _make_text(line.lstrip("@-+ "), variables).replace("$$", "$").replace("$@", name) for line in recipe
+        )
     return lines
 
 
 def _make_text(text: str, variables: dict[str, str]) -> str:
     for _ in range(4):
-        text = re.sub(
-            r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], "${" + match[1] + "}"), text
-        )
+        text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], "${" + match[1] + "}"), text)
     return text
 
 
@@ -281,7 +307,13 @@ def _crontab(reader: Reader, part: Part) -> str:
 
 def _tar(reader: Reader, part: Part) -> str:
     for at, text in enumerate(part.texts):
-        for option in ("--checkpoint-action", "--to-command", "--use-compress-program", "--info-script", "--rsh-command"):
+        for option in (
+            "--checkpoint-action",
+            "--to-command",
+            "--use-compress-program",
+            "--info-script",
+            "--rsh-command",
+        ):
             if text.startswith(option):
                 value = text.partition("=")[2] or "".join(part.texts[at + 1 : at + 2])
                 reader.run_text(value.removeprefix("exec="), f"tar {option}")
@@ -315,7 +347,9 @@ def _awk(reader: Reader, part: Part) -> str:
             rows = [line.split(separator) for line in part.input.splitlines()]
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
-        for match in re.finditer(r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text):
+        for match in re.finditer(
+            r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text
+        ):
             command = next(group for group in match.groups() if group is not None)
             reader.run_text(command.replace('\\"', '"'), "awk")
     return OUTPUT
@@ -324,7 +358,9 @@ def _awk(reader: Reader, part: Part) -> str:
 def _editor(reader: Reader, part: Part) -> str:
     for at, text in enumerate(part.texts):
         value = text[1:] if text.startswith("+") else ""
-        if text in ("-c", "--cmd", "--eval", "-eval", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(part.texts):
+        if text in ("-c", "--cmd", "--eval", "-eval", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(
+            part.texts
+        ):
             value = part.texts[at + 1]
         if value:
             _escape_to_shell(reader, value, part.name)
@@ -339,7 +375,9 @@ def _editor(reader: Reader, part: Part) -> str:
 
 def _escape_to_shell(reader: Reader, text: str, name: str) -> None:
     """Commands like `:!rm` of vi, `shell rm` of gdb, `.shell rm` of sqlite and `\\! rm` of psql."""
-    match = re.match(r"\s*(?::?\s*(?:silent!?\s+)?!|\\!|\.(?:shell|system)\s|(?:shell|system|make)\s)\s*(.+)", text, re.DOTALL)
+    match = re.match(
+        r"\s*(?::?\s*(?:silent!?\s+)?!|\\!|\.(?:shell|system)\s|(?:shell|system|make)\s)\s*(.+)", text, re.DOTALL
+    )
     if match and is_constant(match[1]):
         reader.run_text(match[1], name)
     called = re.search(r"(?:system\(|shell-command)\s*(['\"])(.*?)\1\s*\)", text)

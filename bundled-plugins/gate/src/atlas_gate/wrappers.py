@@ -228,9 +228,7 @@ def _xargs(reader: Reader, part: Part) -> str:
     if placeholder:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         outputs = [
-            reader.run_words(
-                [Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs"
-            )
+            reader.run_words([Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs")
             for line in lines
         ]
         return "".join(outputs)
