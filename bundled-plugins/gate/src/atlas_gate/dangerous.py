@@ -18,11 +18,38 @@ _SQL_DESTROYS = re.compile(
     re.IGNORECASE,
 )
 _SQL_PROGRAMS = frozenset(
-    ["psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "cockroach", "sqlcmd", "mongosh", "mongo", "cqlsh", "usql", "pgcli", "mycli", "litecli", "bq"]
+    [
+        "psql",
+        "mysql",
+        "mariadb",
+        "sqlite3",
+        "sqlite",
+        "duckdb",
+        "clickhouse-client",
+        "clickhouse",
+        "cockroach",
+        "sqlcmd",
+        "mongosh",
+        "mongo",
+        "cqlsh",
+        "usql",
+        "pgcli",
+        "mycli",
+        "litecli",
+        "bq",
+    ]
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
 _PUBLISHES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "npm": (("publish",), ("unpublish",), ("deprecate",), ("dist-tag", "add"), ("dist-tag", "rm"), ("owner", "add"), ("owner", "rm")),
+    "npm": (
+        ("publish",),
+        ("unpublish",),
+        ("deprecate",),
+        ("dist-tag", "add"),
+        ("dist-tag", "rm"),
+        ("owner", "add"),
+        ("owner", "rm"),
+    ),
     "pnpm": (("publish",), ("unpublish",)),
     "yarn": (("publish",), ("npm", "publish")),
     "bun": (("publish",),),
@@ -56,7 +83,13 @@ _DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "kubectl": (("delete",), ("drain",), ("replace", "--force")),
     "oc": (("delete",),),
     "helm": (("uninstall",), ("delete",)),
-    "terraform": (("destroy",), ("apply", "-auto-approve"), ("apply", "-destroy"), ("state", "rm"), ("workspace", "delete")),
+    "terraform": (
+        ("destroy",),
+        ("apply", "-auto-approve"),
+        ("apply", "-destroy"),
+        ("state", "rm"),
+        ("workspace", "delete"),
+    ),
     "tofu": (("destroy",), ("apply", "-auto-approve"), ("state", "rm")),
     "pulumi": (("destroy",), ("stack", "rm")),
     "vagrant": (("destroy",),),
@@ -116,13 +149,17 @@ _DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "fly": (("destroy",), ("apps", "destroy")),
     "flyctl": (("destroy",), ("apps", "destroy")),
 }
-_SENSITIVE_SYSTEM = re.compile(r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*")
+_SENSITIVE_SYSTEM = re.compile(
+    r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*"
+)
 _SENSITIVE_HOME = re.compile(
     r"\.ssh(?:/.*)?|\.(?:bash|zsh|k?sh)(?:rc|env|_profile|_login|_logout|_aliases)|\.z?profile|\.zlog(?:in|out)|\.inputrc"
     r"|\.config/(?:fish/.*\.fish|autostart/.*|systemd/.*|environment\.d/.*)|Library/LaunchAgents/.*|\.gitconfig"
     r"|\.pam_environment|\.xinitrc|\.xprofile|\.netrc|\.gnupg/.*|\.aws/credentials|\.kube/config|\.docker/config\.json"
 )
-_WRITERS = frozenset(["tee", "cp", "mv", "install", "ln", "rsync", "dd", "rm", "truncate", "touch", "scp", "chmod", "chown"])
+_WRITERS = frozenset(
+    ["tee", "cp", "mv", "install", "ln", "rsync", "dd", "rm", "truncate", "touch", "scp", "chmod", "chown"]
+)
 _EDITS = frozenset(("sed", "gsed", "perl"))
 
 
@@ -253,7 +290,9 @@ def _stops_service(part: Part, ground: Ground) -> bool:
 def _prunes_containers(part: Part, ground: Ground) -> bool:
     words = part.arguments
     start = first_operand(words, with_value=("H", "c", "l", "context", "host"))
-    options = read_options(words[start:], with_value=("v", "volume", "name", "e", "p", "w", "u", "mount", "network", "f", "file"))
+    options = read_options(
+        words[start:], with_value=("v", "volume", "name", "e", "p", "w", "u", "mount", "network", "f", "file")
+    )
     plain = read_options(words[start:])
     names = [word.text for word in plain.operands]
     match names[:2]:
@@ -262,7 +301,9 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
         case ["volume" | "network" | "secret" | "config" | "stack" | "swarm" | "context", "rm" | "remove" | "leave"]:
             return True
         case ["compose", *_] if part.name != "docker-compose" or names[:1] == ["down"]:
-            return ("down" in names and plain.has("v", "volumes", "rmi")) or ("rm" in names and plain.has("fsv", "force"))
+            return ("down" in names and plain.has("v", "volumes", "rmi")) or (
+                "rm" in names and plain.has("fsv", "force")
+            )
         case ["container", "rm"] | ["image", "rm"]:
             return plain.has("f", "force")
         case ["rm" | "rmi", *_]:
@@ -271,7 +312,9 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
             return plain.has("v", "volumes", "rmi")
         case ["run" | "create", *_]:
             mounts = [value for name, value in (*options.values, *options.long) if name in ("v", "volume")]
-            return options.has("", "privileged") or any(re.match(r"/(?::|etc|root|var/run/docker)", one) for one in mounts)
+            return options.has("", "privileged") or any(
+                re.match(r"/(?::|etc|root|var/run/docker)", one) for one in mounts
+            )
         case _:
             return False
 
@@ -284,7 +327,8 @@ def _publishes(part: Part, ground: Ground) -> bool:
 
 def _destroys(part: Part, ground: Ground) -> bool:
     return _begins(part, _DESTROYS) and not any(
-        text in ("--help", "-h", "--version", "--dry-run", "--dry-run=client", "--dry-run=server") for text in part.texts
+        text in ("--help", "-h", "--version", "--dry-run", "--dry-run=client", "--dry-run=server")
+        for text in part.texts
     )
 
 
@@ -294,7 +338,9 @@ def _begins(part: Part, table: dict[str, tuple[tuple[str, ...], ...]]) -> bool:
     for wanted in table[part.name]:
         flags = [text for text in wanted if text.startswith("-")]
         verbs = [text for text in wanted if not text.startswith("-")]
-        first = names[: len(verbs)] == verbs or (len(verbs) == 1 and verbs[0] in names[:3] and part.name in _TAKES_VALUES)
+        first = names[: len(verbs)] == verbs or (
+            len(verbs) == 1 and verbs[0] in names[:3] and part.name in _TAKES_VALUES
+        )
         if first and all(flag in texts for flag in flags):
             return bool(texts) or not wanted
     return False
@@ -345,7 +391,9 @@ def _mirrors_windows(part: Part, ground: Ground) -> bool:
 
 
 def _opens_windows(part: Part, ground: Ground) -> bool:
-    return any(re.match(r"(?:everyone|\*s-1-1-0):", text, re.IGNORECASE) for text in part.texts) or part.name == "takeown"
+    return (
+        any(re.match(r"(?:everyone|\*s-1-1-0):", text, re.IGNORECASE) for text in part.texts) or part.name == "takeown"
+    )
 
 
 def _firewall(part: Part, ground: Ground) -> bool:
@@ -439,14 +487,20 @@ def _deletes_unknown(part: Part, ground: Ground) -> bool:
     return part.words[0].text == UNKNOWN and bool(re.match(r"-(?:rf|fr|Rf|fR)$", " ".join(part.texts[:1])))
 
 
+_SENSITIVE = "It changes a system file, your keys or a start-up file."
 _VARIOUS = "It destroys data or a service that would be hard to get back."
 
 DANGEROUS = RuleList(
     Verdict.REVIEW,
     (
-        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched),
-        Rule("danger.decoded", "It decodes a text and runs it without anybody having read it.", _runs_decoded),
-        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown),
+        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched, needs="unread"),
+        Rule(
+            "danger.decoded",
+            "It decodes a text and runs it without anybody having read it.",
+            _runs_decoded,
+            needs="unread",
+        ),
+        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown, needs="unread"),
         Rule("danger.unread", "It runs a program that is not known with flags of a deletion.", _deletes_unknown),
         Rule(
             "danger.delete",
@@ -456,9 +510,24 @@ DANGEROUS = RuleList(
         ),
         Rule("danger.move", "It moves a system folder or your home.", _moves_vital, frozenset(("mv",))),
         Rule("danger.git", "It throws away work that Git cannot easily give back.", _git, frozenset(("git",))),
-        Rule("danger.permissions", "It opens files to everybody, or closes them to all.", _opens_to_all, frozenset(("chmod",))),
-        Rule("danger.permissions", "It changes the owner of a whole folder.", _changes_owner, frozenset(("chown", "chgrp"))),
-        Rule("danger.blocks", "It copies blocks straight to or from a file or a disk.", _copies_blocks, frozenset(("dd",))),
+        Rule(
+            "danger.permissions",
+            "It opens files to everybody, or closes them to all.",
+            _opens_to_all,
+            frozenset(("chmod",)),
+        ),
+        Rule(
+            "danger.permissions",
+            "It changes the owner of a whole folder.",
+            _changes_owner,
+            frozenset(("chown", "chgrp")),
+        ),
+        Rule(
+            "danger.blocks",
+            "It copies blocks straight to or from a file or a disk.",
+            _copies_blocks,
+            frozenset(("dd",)),
+        ),
         Rule(
             "danger.kill",
             "It ends processes by force.",
@@ -482,27 +551,57 @@ DANGEROUS = RuleList(
         Rule("danger.destroy", _VARIOUS, _cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
         Rule("danger.sql", "It drops or empties tables of a database.", _sql, _SQL_PROGRAMS),
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),
-        Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors, frozenset(("rsync", "rclone"))),
+        Rule(
+            "danger.mirror", "It deletes what the other side does not have.", _mirrors, frozenset(("rsync", "rclone"))
+        ),
         Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules, frozenset(("crontab",))),
-        Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules_windows, frozenset(("schtasks",))),
-        Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors_windows, frozenset(("robocopy",))),
+        Rule(
+            "danger.schedule",
+            "It changes what the machine runs by itself.",
+            _schedules_windows,
+            frozenset(("schtasks",)),
+        ),
+        Rule(
+            "danger.mirror", "It deletes what the other side does not have.", _mirrors_windows, frozenset(("robocopy",))
+        ),
         Rule("danger.permissions", "It opens files to everybody.", _opens_windows, frozenset(("icacls", "takeown"))),
         Rule("danger.firewall", "It drops rules of the firewall.", _firewall, frozenset(("iptables", "ip6tables"))),
         Rule("danger.logs", "It deletes logs.", _asks_vacuum, frozenset(("journalctl",))),
         Rule(
-            "danger.partitions", "It changes the partitions of a disk.", _partitions, frozenset(("fdisk", "cfdisk", "parted"))
+            "danger.partitions",
+            "It changes the partitions of a disk.",
+            _partitions,
+            frozenset(("fdisk", "cfdisk", "parted")),
         ),
         Rule(
             "danger.format",
             "It makes a file system, which empties what was there.",
             _formats_file,
-            frozenset(("mkfs", "mke2fs", "mkfs.ext4", "mkfs.ext3", "mkfs.ext2", "mkfs.xfs", "mkfs.vfat", "mkfs.btrfs", "mkswap")),
+            frozenset(
+                (
+                    "mkfs",
+                    "mke2fs",
+                    "mkfs.ext4",
+                    "mkfs.ext3",
+                    "mkfs.ext2",
+                    "mkfs.xfs",
+                    "mkfs.vfat",
+                    "mkfs.btrfs",
+                    "mkswap",
+                )
+            ),
         ),
         Rule("danger.sql", "It empties the database of an application.", _manages, frozenset(("python", "python3"))),
         Rule("danger.history", "It deletes the history of the shell.", _forgets, frozenset(("history",))),
-        Rule("danger.network-shell", "It connects a program to the network.", _connects_shell, frozenset(("nc", "ncat", "netcat", "socat"))),
-        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network),
+        Rule(
+            "danger.network-shell",
+            "It connects a program to the network.",
+            _connects_shell,
+            frozenset(("nc", "ncat", "netcat", "socat")),
+        ),
+        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network, needs="redirects"),
         Rule("danger.preload", "It makes programs load code of somebody else.", _preloads),
-        Rule("danger.sensitive-file", "It changes a system file, your keys or a start-up file.", _writes_sensitive),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, _WRITERS | _EDITS),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, needs="redirects"),
     ),
 )

@@ -182,6 +182,9 @@ def _sed(reader: Reader, part: Part) -> str:
     if not scripts and operands:
         scripts = [operands.pop(0).text]
     text = _input(reader, part, tuple(operands)) if reader.is_captured else OUTPUT
+    named = options.value("f", "file")
+    if named is not None:
+        scripts += (reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
         executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:
@@ -209,6 +212,39 @@ def _first_lines(reader: Reader, part: Part) -> str:
     return text
 
 
+def _cut(reader: Reader, part: Part) -> str:
+    """`cut` by one field or by characters, on a known text."""
+    options = read_options(part.arguments, with_value=("d", "f", "c", "b", "delimiter", "fields", "characters"))
+    text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
+    if not is_constant(text):
+        return passed_on(text)
+    span = re.fullmatch(r"(\d*)(-?)(\d*)", options.value("c", "b", "f", "fields", "characters") or "")
+    if span is None:
+        return OUTPUT
+    first = int(span[1] or 1) - 1
+    last = (int(span[3]) if span[3] else None) if span[2] else first + 1
+    delimiter = options.value("d", "delimiter") or "\t"
+    lines: list[str] = []
+    for line in text.splitlines():
+        if options.value("f", "fields") is None:
+            lines.append(line[first:last])
+        else:
+            lines.append(delimiter.join(line.split(delimiter)[first:last]) if delimiter in line else line)
+    return "\n".join(lines) + "\n"
+
+
+def _dd(reader: Reader, part: Part) -> str:
+    """`dd` copies its input, from a file or a pipe, to its output."""
+    settings = dict(text.split("=", 1) for text in part.texts if "=" in text)
+    text = part.input
+    if "if" in settings:
+        text = reader.read_file(reader.state.path(settings["if"]), is_script=False) or OUTPUT
+    if "of" not in settings:
+        return text
+    reader.state.files[reader.state.path(settings["of"])] = text
+    return ""
+
+
 def _tee(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments)
     for operand in options.operands:
@@ -223,7 +259,9 @@ def _tee(reader: Reader, part: Part) -> str:
 def _fetch(reader: Reader, part: Part) -> str:
     """`curl` and `wget`: what they print or write came from the network."""
     if part.name == "curl":
-        options = read_options(part.arguments, with_value=tuple("oHdXuAebFTmwxKcCDEQrUyYzP") + ("output", "data", "header"))
+        options = read_options(
+            part.arguments, with_value=(*tuple("oHdXuAebFTmwxKcCDEQrUyYzP"), "output", "data", "header")
+        )
         target = options.value("o", "output")
         named = options.has("OJ", "remote-name")
     else:
@@ -297,6 +335,8 @@ HANDLERS: dict[str, Handler] = {
     "tr": _tr,
     "sed": _sed,
     "gsed": _sed,
+    "cut": _cut,
+    "dd": _dd,
     "tee": _tee,
     "curl": _fetch,
     "wget": _fetch,
@@ -309,7 +349,9 @@ HANDLERS: dict[str, Handler] = {
     "true": _silent,
     "false": _silent,
     ":": _silent,
-    **dict.fromkeys(("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked),
+    **dict.fromkeys(
+        ("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked
+    ),
     **dict.fromkeys(("head", "tail", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "aria2c", "lynx", "w3m"), _network),
     **dict.fromkeys(("basename", "dirname", "realpath", "readlink"), _path_name),

@@ -11,12 +11,41 @@ from atlas_gate.rules import Rule, RuleList, Verdict
 
 _MKFS = frozenset(
     ["mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs", "mkswap", "newfs_apfs", "newfs_hfs", "newfs_msdos"]
-    + [f"mkfs.{kind}" for kind in ["ext2", "ext3", "ext4", "xfs", "btrfs", "vfat", "fat", "msdos", "ntfs", "exfat", "f2fs", "minix", "cramfs", "bfs", "reiserfs", "jfs"]]
+    + [
+        f"mkfs.{kind}"
+        for kind in [
+            "ext2",
+            "ext3",
+            "ext4",
+            "xfs",
+            "btrfs",
+            "vfat",
+            "fat",
+            "msdos",
+            "ntfs",
+            "exfat",
+            "f2fs",
+            "minix",
+            "cramfs",
+            "bfs",
+            "reiserfs",
+            "jfs",
+        ]
+    ]
 )
 _ASKS_ABOUT_ITSELF = frozenset(("--help", "-h", "--version", "-V", "/?", "-?"))
 _POWER_WORDS = ("poweroff", "reboot", "halt", "kexec", "soft-reboot", "hibernate", "suspend", "exit")
 _POWER_TARGETS = re.compile(r"(?:poweroff|reboot|halt|shutdown|kexec|rescue|emergency|runlevel[06])(?:\.target)?")
-_DISK_VERBS = ("erasedisk", "erasevolume", "partitiondisk", "zerodisk", "securerase", "secureerase", "reformat", "randomdisk")
+_DISK_VERBS = (
+    "erasedisk",
+    "erasevolume",
+    "partitiondisk",
+    "zerodisk",
+    "securerase",
+    "secureerase",
+    "reformat",
+    "randomdisk",
+)
 _WRITERS = frozenset(["cp", "mv", "install", "tee", "ddrescue", "dd_rescue", "dcfldd", "rsync", "pv"])
 _WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
@@ -112,11 +141,14 @@ def _redirects_to_disk(part: Part, ground: Ground) -> bool:
     return any(redirect.writes and ground.is_raw_disk(part, redirect.target) for redirect in part.redirects)
 
 
+def _sysrq_redirect(part: Part, ground: Ground) -> bool:
+    return any(
+        redirect.writes and ground.path(part, redirect.target) == "/proc/sysrq-trigger" for redirect in part.redirects
+    )
+
+
 def _sysrq(part: Part, ground: Ground) -> bool:
-    trigger = "/proc/sysrq-trigger"
-    if any(redirect.writes and ground.path(part, redirect.target) == trigger for redirect in part.redirects):
-        return True
-    return part.name in ("tee", "cp", "dd") and any(trigger in text for text in part.texts)
+    return any("/proc/sysrq-trigger" in text for text in part.texts)
 
 
 def _kills_all(part: Part, ground: Ground) -> bool:
@@ -161,7 +193,8 @@ def _manager_powers_off(part: Part, ground: Ground) -> bool:
     if operands[0] in _POWER_WORDS and operands[0] not in ("suspend", "exit"):
         return True
     return operands[0] in ("start", "isolate", "restart") and any(
-        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt")) or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
+        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt"))
+        or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
         for text in operands[1:]
     )
 
@@ -202,7 +235,21 @@ HARDLINE = RuleList(
             "never.format-disk",
             _FORMATS,
             _formats_otherwise,
-            frozenset(["diskutil", "cryptsetup", "hdparm", "nvme", "sgdisk", "gdisk", "parted", "sfdisk", "mdadm", "zpool", "format"]),
+            frozenset(
+                [
+                    "diskutil",
+                    "cryptsetup",
+                    "hdparm",
+                    "nvme",
+                    "sgdisk",
+                    "gdisk",
+                    "parted",
+                    "sfdisk",
+                    "mdadm",
+                    "zpool",
+                    "format",
+                ]
+            ),
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
@@ -216,15 +263,11 @@ HARDLINE = RuleList(
         ),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),
         Rule("never.power", _POWERS, _bus_powers_off, frozenset(("dbus-send", "busctl", "gdbus", "qdbus"))),
-        Rule(
-            "never.power",
-            _POWERS,
-            _session_powers_off,
-            frozenset(("gnome-session-quit", "xfce4-session-logout")),
-        ),
+        Rule("never.power", _POWERS, _session_powers_off, frozenset(("gnome-session-quit", "xfce4-session-logout"))),
         Rule("never.power", _POWERS, _instrument_powers_off, frozenset(("wmic",))),
-        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb),
-        Rule("never.raw-disk", _RAW, _redirects_to_disk),
-        Rule("never.power", _POWERS, _sysrq),
+        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb, needs="suspicion"),
+        Rule("never.raw-disk", _RAW, _redirects_to_disk, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq_redirect, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq, frozenset(("tee", "cp", "dd"))),
     ),
 )

@@ -80,7 +80,10 @@ def _strictest(command: str, parts: list[Part], faults: list[str], world: World)
     if faults:
         verdict = Verdict.ASK if world.mode == "auto" else Verdict.REVIEW
         keep(Finding(verdict, "unreadable", f"A part of it could not be read: {faults[0]}."))
-    for glob, verdict, rule in ((deny.match([whole]), Verdict.BLOCK, "trust.deny"), (ask.match([whole]), Verdict.ASK, "trust.ask")):
+    for glob, verdict, rule in (
+        (deny.match([whole]), Verdict.BLOCK, "trust.deny"),
+        (ask.match([whole]), Verdict.ASK, "trust.ask"),
+    ):
         if glob is not None:
             keep(Finding(verdict, rule, _glob_sentence(rule, glob)))
     seen: set[tuple[object, ...]] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from atlas_gate.scanner import METACHARACTERS, Scanner
@@ -32,6 +33,9 @@ from atlas_gate.syntax import (
 )
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
+# Plain words, most of the usual line of a script, are read in one step.
+_PLAIN_WORDS = re.compile(r"[A-Za-z_./][\w./-]*(?=[ \t;|&)\n]|\Z)(?:[ \t]+[\w./:@%+,-]+(?=[ \t;|&)\n]|\Z))*", re.ASCII)
+_BLANK_STARTS = frozenset((" ", "\t", "\\", "#"))
 _COMMENT = re.compile(r"#[^\n]*")
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|coproc|!|\{|\}|\[\[)"
@@ -126,7 +130,7 @@ class Parser(Scanner):
                 self.position += 1
             elif character == "\n" or not character:
                 continue
-            elif character == ")" or self._closes():
+            elif (character == ")" or self._closes()) and not one_line:
                 return
             else:
                 raise UnreadableError(f"{self._here()!r} is out of place")
@@ -348,12 +352,15 @@ class Parser(Scanner):
 
     def _arithmetic_command(self) -> Condition | None:
         before = self.position
+        if before + 2 in self.not_arithmetic:
+            return None
         self.position += 2
         try:
             content = self.pieces("arithmetic")
             self.expect("))")
         except UnreadableError:
             self.position = before
+            self.not_arithmetic.add(before + 2)
             return None
         return Condition((Text(tuple(content)),))
 
@@ -374,6 +381,12 @@ class Parser(Scanner):
         words: list[Text | AssignmentNode] = []
         redirections: list[Redirection] = []
         declares = False
+        plain = _PLAIN_WORDS.match(self.text, self.position)
+        if plain is not None:
+            texts = plain.group().split()
+            declares = texts[0] in _DECLARATIONS
+            words.extend([plain_word(text) for text in texts])
+            self.position = plain.end()
         while True:
             self._skip_blanks()
             if self.position >= len(self.text):
@@ -477,6 +490,8 @@ class Parser(Scanner):
     # Blanks and closers.
 
     def _skip_blanks(self) -> None:
+        if self.text[self.position : self.position + 1] not in _BLANK_STARTS:
+            return
         blanks = _BLANKS.match(self.text, self.position)
         if blanks is not None:
             self.position = blanks.end()
@@ -519,6 +534,12 @@ class Parser(Scanner):
 
     def _here(self) -> str:
         return self.text[self.position : self.position + 12] or "the end"
+
+
+@lru_cache(maxsize=4096)
+def plain_word(text: str) -> Text:
+    """A word of plain characters."""
+    return Text((Literal(text, False),))
 
 
 def _delimiter(target: Text) -> tuple[str, bool]:

@@ -16,7 +16,7 @@ from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, 
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
 from atlas_gate.powershell_tokens import Token, closing, cut, unescaped
 from atlas_gate.reader import DEPTH_LIMIT, Reader
-from atlas_gate.syntax import UnreadableError
+from atlas_gate.syntax import UnreadableError, bounded
 
 _INSIDE_STRING = re.compile(r"`.|\$\{([^}]*)\}|\$((?:\w+:)?\w+)|\$(\()", re.DOTALL)
 _ASSIGNS = re.compile(r"[+\-*/%]?=")
@@ -94,6 +94,7 @@ class PowerShellReader:
             name, appends, rest = assigned
             values = self._pipeline(rest)
             self.variables[name] = [*self.variables.get(name, []), *values] if appends else values
+            bounded("".join(self.variables[name]))
             return []
         piped: list[str] = []
         for number, stage in enumerate(_split(tokens, "|")):
@@ -268,7 +269,7 @@ class PowerShellReader:
             match = _INSIDE_STRING.search(text, position)
             if match is None:
                 output.append(text[position:])
-                return "".join(output)
+                return bounded("".join(output))
             output.append(text[position : match.start()])
             position = match.end()
             if match[3]:
@@ -360,9 +361,13 @@ class PowerShellReader:
             self.reader.unread(Part(tuple(shown)), name)
         self.reader.add(Part(tuple(shown), redirects=tuple(redirects), input="\n".join(piped or [])))
         resolved = self.aliases.get(lower, lower)
-        resolved = resolved.rsplit("\\", 1)[-1] if "\\" in resolved and not resolved.endswith((".ps1", ".bat")) else resolved
+        resolved = (
+            resolved.rsplit("\\", 1)[-1] if "\\" in resolved and not resolved.endswith((".ps1", ".bat")) else resolved
+        )
         if "*" in resolved or "?" in resolved:
             resolved = next((one for one in COMMANDS if fnmatch.fnmatchcase(one, resolved)), resolved)
+        if resolved != lower and lower in self.aliases:
+            self.reader.add(Part((Word(resolved), *words)))
         call = Call(resolved, words, blocks, piped if piped is not None else [])
         body = self.functions.get(resolved)
         if body is not None:
@@ -506,7 +511,7 @@ def _glued_count(tokens: list[Token], start: int) -> int:
 def _combined(values: list[str], operator: str, operand: list[str]) -> list[str]:
     match operator:
         case "+" if values and len(values) == 1 and len(operand) == 1:
-            return [values[0] + operand[0]]
+            return [bounded(values[0] + operand[0])]
         case "-join":
             return ["".join(operand).join(values)]
         case "-f" if values:

@@ -13,7 +13,9 @@ from typing import Literal as OneOf
 
 from atlas_gate.syntax import UnreadableError
 
-Kind = OneOf["word", "single", "double", "variable", "group", "subexpression", "array", "block", "table", "type", "mark"]
+Kind = OneOf[
+    "word", "single", "double", "variable", "group", "subexpression", "array", "block", "table", "type", "mark"
+]
 
 _BLANKS = re.compile(r"(?:[ \t\r]|`\r?\n)+")
 _COMMENT = re.compile(r"<#.*?#>|#[^\n]*", re.DOTALL)

@@ -17,8 +17,9 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from atlas_gate.parts import UNKNOWN
+from atlas_gate.syntax import TEXT_LIMIT
 
-Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "forever-fork", "kill"]
+Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
 Value: TypeAlias = "str | list[Value] | None"
 
 
@@ -31,20 +32,59 @@ class Deed:
 
 
 _SHELL_CALLS = frozenset(
-    ["os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "commands.getoutput", "pty.spawn"]
-    + ["asyncio.create_subprocess_shell", "anyio.run_process", "trio.run_process", "sh", "popen2.popen2"]
+    [
+        "os.system",
+        "os.popen",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+        "commands.getoutput",
+        "asyncio.create_subprocess_shell",
+        "anyio.run_process",
+        "trio.run_process",
+        "sh",
+        "popen2.popen2",
+    ]
 )
 _PROCESS_CALLS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
-) | frozenset(("asyncio.create_subprocess_exec", "pexpect.spawn", "pexpect.run"))
+) | frozenset(("asyncio.create_subprocess_exec", "pty.spawn", "pexpect.spawn", "pexpect.run"))
 _DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
 _REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
 _OPENING_CALLS = frozenset(
-    ("open", "io.open", "os.open", "sqlite3.connect", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move")
-    + ("os.rename", "os.replace", "os.symlink", "os.listdir", "os.scandir", "glob.glob", "os.walk")
+    (
+        "open",
+        "io.open",
+        "os.open",
+        "sqlite3.connect",
+        "shutil.copy",
+        "shutil.copyfile",
+        "shutil.copytree",
+        "shutil.move",
+        "os.rename",
+        "os.replace",
+        "os.symlink",
+        "os.listdir",
+        "os.scandir",
+        "glob.glob",
+        "os.walk",
+    )
 )
 _PATH_METHODS = frozenset(
-    ["read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "rmdir", "rename", "replace", "touch", "mkdir", "iterdir", "glob"]
+    [
+        "read_text",
+        "read_bytes",
+        "write_text",
+        "write_bytes",
+        "open",
+        "unlink",
+        "rmdir",
+        "rename",
+        "replace",
+        "touch",
+        "mkdir",
+        "iterdir",
+        "glob",
+    ]
 )
 
 
@@ -106,6 +146,21 @@ class _Walker(ast.NodeVisitor):
                     self.visit(statement)
         self.generic_visit(node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
+        first = generators[0]
+        values = self._value(first.iter)
+        self.generic_visit(node)
+        if isinstance(first.target, ast.Name) and isinstance(values, list):
+            for value in values[:50]:
+                self.values[first.target.id] = value
+                self.visit(element)
+
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = self._dotted(node.func)
@@ -128,7 +183,7 @@ class _Walker(ast.NodeVisitor):
                 self._add("words", arguments)
             else:
                 self._add("shell", first)
-        elif name.startswith("os.exec") or name.startswith("os.spawn") or name == "os.posix_spawn":
+        elif name.startswith(("os.exec", "os.spawn")) or name == "os.posix_spawn":
             words = arguments[1:] if name.startswith("os.exec") else arguments[2:]
             flat = words[0] if words and isinstance(words[0], list) else words
             self._add("words", flat)
@@ -144,6 +199,8 @@ class _Walker(ast.NodeVisitor):
                 self._add("write" if writes else "open", argument)
         elif name in ("exec", "eval", "builtins.exec", "builtins.eval"):
             self._add("code", first)
+        elif name in ("print", "sys.stdout.write"):
+            self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
         elif name == "os.kill":
             self._add("kill", "".join(value for value in [_number(node.args[0] if node.args else None)] if value))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
@@ -201,7 +258,9 @@ class _Walker(ast.NodeVisitor):
                 return _formatted(self._text(left), self._value(right))
             case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int(count))) if 0 <= count < 100:
                 return self._text(left) * count
-            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if _number(step) == "-1":
+            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if (
+                _number(step) == "-1"
+            ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
                 return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
@@ -214,7 +273,7 @@ class _Walker(ast.NodeVisitor):
 
     def _text(self, node: ast.AST) -> str:
         value = self._value(node)
-        return value if isinstance(value, str) else UNKNOWN
+        return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
 
     def _call_value(self, node: ast.Call) -> Value:
         name = self._dotted(node.func)

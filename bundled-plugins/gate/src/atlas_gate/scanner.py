@@ -88,6 +88,9 @@ class Scanner:
         self.position = 0
         self.depth = depth
         self.pending: list[HereDocument] = []
+        # Where two parentheses turned out to open no arithmetic: asking again at each level outside
+        # would double the work with every level.
+        self.not_arithmetic: set[int] = set()
 
     def word(self) -> Text:
         """The word at the position, up to the next metacharacter."""
@@ -115,10 +118,7 @@ class Scanner:
             elif mode == "word" and character in "@!?*+" and following == "(":
                 found.append(self._extended_pattern())
             elif mode == "arithmetic" and character == ")":
-                if following == ")" or not following:
-                    break
-                found.append(Literal(character, quoted))
-                self.position += 1
+                break
             elif mode == "arithmetic" and character == "(":
                 found.extend(self._parenthesis())
             elif character in stops:
@@ -211,6 +211,8 @@ class Scanner:
 
     def _arithmetic(self, start: int) -> Arithmetic | None:
         """`$((...))`, or None when the two parentheses are a subshell inside a substitution."""
+        if start in self.not_arithmetic:
+            return None
         before = self.position
         self.position = start
         try:
@@ -218,6 +220,7 @@ class Scanner:
             self.expect("))")
         except UnreadableError:
             self.position = before
+            self.not_arithmetic.add(start)
             return None
         return Arithmetic(Text(tuple(content)))
 

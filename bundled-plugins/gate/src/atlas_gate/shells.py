@@ -13,7 +13,33 @@ SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "r
 
 # Variables whose value some program runs as a command.
 COMMAND_VARIABLES = frozenset(
-    ["GIT_EDITOR", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "PAGER", "EDITOR", "VISUAL", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "GH_PAGER", "GH_EDITOR", "GH_BROWSER", "PROMPT_COMMAND", "SUDO_EDITOR", "SSH_ASKPASS", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "FCEDIT", "PSQL_PAGER"]
+    [
+        "GIT_EDITOR",
+        "GIT_PAGER",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_ASKPASS",
+        "GIT_PROXY_COMMAND",
+        "PAGER",
+        "EDITOR",
+        "VISUAL",
+        "MANPAGER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "BROWSER",
+        "GH_PAGER",
+        "GH_EDITOR",
+        "GH_BROWSER",
+        "PROMPT_COMMAND",
+        "SUDO_EDITOR",
+        "SSH_ASKPASS",
+        "SYSTEMD_PAGER",
+        "SYSTEMD_EDITOR",
+        "FCEDIT",
+        "PSQL_PAGER",
+    ]
 )
 _START_FILES = frozenset(("BASH_ENV", "ENV"))
 _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")
@@ -23,7 +49,7 @@ def run_assignments(reader: Reader, part: Part) -> None:
     """Read what a program would run out of the variables set in front of it."""
     for assignment in part.assignments:
         if assignment.name in COMMAND_VARIABLES and assignment.value:
-            reader.run_text(assignment.value, assignment.name)
+            reader.run_text(assignment.value.lstrip("|-"), assignment.name)
         elif assignment.name in _START_FILES and assignment.value:
             text = reader.read_file(reader.state.path(assignment.value))
             if text is not None:
@@ -59,10 +85,8 @@ def run_shell(reader: Reader, part: Part) -> str:
         positional = tuple(word.text for word in operands[2:])
         name = operands[1].text if len(operands) > 1 else part.name
         reader.unread(part, operands[0].text)
-        return reader.run_text(
-            operands[0].text, f"{part.name} -c", positional=positional, name=name, stdin=part.input
-        )
-    if operands and not any(word.text.startswith("-") and "s" in word.text for word in words[:index]):
+        return reader.run_text(operands[0].text, f"{part.name} -c", positional=positional, name=name, stdin=part.input)
+    if operands and not any(re.fullmatch(r"-\w*s\w*", word.text) for word in words[:index]):
         return run_script(reader, part, operands[0], operands[1:])
     reader.unread(part, part.input)
     if not part.input:

@@ -228,9 +228,7 @@ def _xargs(reader: Reader, part: Part) -> str:
     if placeholder:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         outputs = [
-            reader.run_words(
-                [Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs"
-            )
+            reader.run_words([Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs")
             for line in lines
         ]
         return "".join(outputs)
@@ -334,12 +332,10 @@ def _ssh(reader: Reader, part: Part) -> str:
     if len(words) < 2:
         if part.input:
             reader.run_text(part.input, "ssh")
-        return FETCHED_OUTPUT
-    reader.run_text(" ".join(word.text for word in words[1:]), "ssh")
-    return FETCHED_OUTPUT
+        return OUTPUT
+    reader.run_text(" ".join(word.text for word in words[1:]), "ssh", stdin=part.input)
+    return OUTPUT
 
-
-FETCHED_OUTPUT = OUTPUT
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, _run_wrapper),
