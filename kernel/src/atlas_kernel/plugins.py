@@ -16,10 +16,10 @@ from atlas_sdk.context import Clock
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.messages import Json
 from atlas_sdk.services import Services
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.settings import SettingsSection
+from atlas_sdk.values import Json
 
 from .consent import Choices
 from .guard import attributed, logged

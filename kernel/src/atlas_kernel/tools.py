@@ -17,7 +17,7 @@ from atlas_sdk.context import Clock
 from atlas_sdk.events import FileSent, ToolCalled, ToolFinished, ToolProgressed
 from atlas_sdk.hooks import ToolRequest
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import ImagePart, Json, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import ImagePart, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
 from atlas_sdk.records import Call, Effect, Turn
 from atlas_sdk.schemas import problem
@@ -27,6 +27,7 @@ from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool, ToolError, ToolResult
+from atlas_sdk.values import Json
 
 from .chain import chained
 from .events import Bus

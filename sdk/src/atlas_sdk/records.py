@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .messages import Frozen, Json, Message
+from .messages import Frozen, Message
+from .values import Json
 
 
 class Origin(Frozen):

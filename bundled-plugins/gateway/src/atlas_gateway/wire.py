@@ -17,11 +17,11 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Json
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
+from atlas_sdk.values import Json
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
