@@ -97,6 +97,10 @@ def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: Home
             root.add_typer(target, name=command.name, help=command.help, no_args_is_help=True)
         else:
             root.command(command.name, help=command.help)(target)
+    if COMPLETE_VARIABLE in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()
     try:
         root(args=arguments, prog_name="atlas", obj=terminal, complete_var=COMPLETE_VARIABLE)
     except SystemExit as ended:
