@@ -149,7 +149,8 @@ def _install() -> None:
         _run([*pip, "--require-hashes", "--requirement", "requirements.txt"])
         _run([*pip, "--no-deps", "--no-build-isolation", *packages])
     sources = [str(folder / "src") for folder in members() if (folder / "src").is_dir()]
-    _run([python, "-m", "compileall", "-q", *sources])
+    with contextlib.suppress(SetupError):  # a file being edited may not parse; that is for the checks to say
+        _run([python, "-m", "compileall", "-q", *sources])
     _UNFINISHED.unlink()
     _replace(_STAMP, fingerprint)
     _say(f"Ready after {time.monotonic() - began:.0f} s.")

@@ -40,9 +40,7 @@ def test_chat_completions_stream_text_reasoning_and_split_calls() -> None:
         ModelServer([Reply(text=("Look", "ing."), reasoning=("Hm",), calls=TWO_CALLS, usage=USAGE)]) as server,
         open_openai(server) as client,
         client.chat.completions.stream(
-            model="stand-in-1",
-            messages=[{"role": "user", "content": "hi"}],
-            stream_options={"include_usage": True},
+            model="stand-in-1", messages=[{"role": "user", "content": "hi"}], stream_options={"include_usage": True}
         ) as stream,
     ):
         final = stream.get_final_completion()

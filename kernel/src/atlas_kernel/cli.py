@@ -12,12 +12,14 @@ from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand, Manifest
 
+from . import __version__
 from .consent import Choices
 from .discovery import discover
 
 if TYPE_CHECKING:
     from .terminal import HomeTerminal
 
+VERSION = CliCommand("version", "Print the installed version.", "atlas_kernel.cli:version")
 COMPLETE_VARIABLE = "_ATLAS_COMPLETE"
 
 
@@ -51,7 +53,7 @@ def _run(arguments: list[str]) -> int:
         for manifest in found.manifests.values()
         if choices.wants(manifest) and choices.consented(manifest)
     }
-    commands: dict[str, CliCommand] = {}
+    commands = {VERSION.name: VERSION}
     for manifest in manifests.values():
         for command in manifest.cli:
             commands.setdefault(command.name, command)
@@ -108,6 +110,11 @@ def _load(command: CliCommand) -> Callable[..., Any]:
     module, _, attribute = command.target.partition(":")
     target: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     return target
+
+
+def version() -> None:
+    """Print the installed version."""
+    sys.stdout.write(f"atlas {__version__}\n")
 
 
 def _nothing() -> None:

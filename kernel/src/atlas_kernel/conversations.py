@@ -14,6 +14,7 @@ from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, Me
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Part, Sender, TextPart
 from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
@@ -22,9 +23,9 @@ from .guard import logged
 from .live import Live, Waiting
 from .model import Models
 from .runtime import Generations
-from .settings import Settings, WorkspaceSettings
+from .settings import Settings
 from .tools import Workplace
-from .turn import TurnRun, dated, zone
+from .turn import TurnRun, dated
 
 TITLE_CHARS = 60
 KEPT_LIVE = 64
@@ -268,15 +269,12 @@ class Conversations:
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""
         before = live.path[-1].created_at if live.path else None
-        notes = [dated(now, before, zone(self._settings), live.record.folder)]
-        tools = frozenset(self._generations.current.tools)
-        if live.known_tools is not None and (new := sorted(tools - live.known_tools)):
-            notes.append(
-                TextPart(
-                    text=f"New tools can be found with tool_search: {', '.join(new)}.", trust="agent", source="tools"
-                )
-            )
-        live.known_tools = tools
+        notes = [dated(now, before, self._settings.section(TimeSettings).tzinfo(), live.record.folder)]
+        tools, told = sorted(self._generations.current.tools), live.record.told
+        if told and (new := sorted(set(tools) - set(told))):
+            text = f"New tools, to be found with tool_search: {', '.join(new)}."
+            notes.append(TextPart(text=text, trust="agent", source="tools"))
+        live.record = live.record.model_copy(update={"told": tuple(sorted({*tools, *told}))})
         return tuple(note for note in notes if note is not None)
 
 

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
 from atlas_sdk.events import NumberedEvent, PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
@@ -30,8 +30,6 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
-CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
-"""Which service's plugin uses what others contribute."""
 
 
 class Plugins:
@@ -102,11 +100,8 @@ class Plugins:
         try:
             await self._load(manifest)
         except PluginFailed as failed:
-            if isinstance(failed.error, MisuseError) and getattr(failed.error, "code", "") in (
-                "unknown_setting",
-                "wrong_setting",
-            ):
-                raise failed.error from None  # a broken config.toml stops Atlas, not the plugin that read it
+            if isinstance(failed.error, SettingsError):
+                raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
             self._break(manifest.name, str(failed))
 
     async def _load(self, manifest: Manifest) -> None:
@@ -130,6 +125,10 @@ class Plugins:
                 raise MisuseError(f"its manifest names {missing[0]}, and it does not offer it.")
             for _, schema in self.manager.contributions("atlas_schema", only=name):
                 await self._registry.need(STORE).migrate(name, schema)
+            for _, startup in self.manager.contributions("atlas_startup", only=name):
+                _, error = await caught(_await, startup)
+                if error is not None:
+                    raise PluginFailed(name, "starting", error)
             work = [item for _, item in self.manager.contributions("atlas_background", only=name)]
         except PluginFailed:
             self._unregister(manifest)
@@ -184,6 +183,8 @@ class Plugins:
                 runtime = build(self._generations.current.number + 1, self.manager)
                 break
             except PluginFailed as failed:
+                if isinstance(failed.error, SettingsError) and not self._generations.current.number:
+                    raise failed.error from None
                 self._break(failed.plugin, str(failed))
                 for name in self._dependents(failed.plugin):
                     self._retire(name)
@@ -244,7 +245,6 @@ class Plugins:
     # --- the service --------------------------------------------------------------------------
 
     async def list(self) -> tuple[PluginRow, ...]:
-        """Return every plugin found, by name."""
         rows = [self._row(manifest) for manifest in self._found.manifests.values()]
         rows += [
             PluginRow(name=name, version="", description="", source="folder", state="broken", why=why)
@@ -291,7 +291,6 @@ class Plugins:
         return manifest
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
-        """Turn a plugin on."""
         manifest = self._named(name)
         async with self._lock:
             if name in self.manager.on:
@@ -319,7 +318,6 @@ class Plugins:
         return row
 
     async def disable(self, name: str) -> PluginRow:
-        """Turn a plugin off, and with it those that need it."""
         manifest = self._named(name)
         async with self._lock:
             self._choices.turn(name, on=False)
@@ -341,17 +339,7 @@ class Plugins:
         )
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
-        """Change a setting the plugin's manifest declares."""
         self._choices.set(self._named(name), setting, value)
-
-    def unconsumed(self) -> tuple[str, ...]:
-        """Name contributions that nothing consumes."""
-        said = []
-        for kind, service in CONSUMERS.items():
-            for name in self._generations.current.contributed.get(kind, ()):
-                if not self._registry.has(f"{service}@1"):
-                    said.append(f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}.")
-        return tuple(said)
 
 
 async def _await(work: Callable[[], Awaitable[None]]) -> None:

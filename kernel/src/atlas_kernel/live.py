@@ -49,7 +49,6 @@ class Live:
         self.idle = anyio.Event()
         self.idle.set()
         self.prefix: Prefix | None = None
-        self.known_tools: frozenset[str] | None = None
         self._services = services
         self._clock = clock
 

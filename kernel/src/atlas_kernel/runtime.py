@@ -108,7 +108,8 @@ def _staged(hooks: list[tuple[Plugin, Any]], kind: type[Any]) -> list[Any]:
 
 
 def _declared(plugin: Plugin, what: str, name: str) -> None:
-    if name not in getattr(plugin.manifest, what):
+    named = getattr(plugin.manifest, what)
+    if name not in named and "*" not in named:
         raise _bad(plugin, f"its manifest does not name {name!r} among its {what}")
 
 

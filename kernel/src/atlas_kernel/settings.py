@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from atlas_sdk.errors import MisuseError
-from atlas_sdk.homes import replace_file
-from atlas_sdk.messages import Json
+from atlas_sdk.config_file import read_config, write_setting
+from atlas_sdk.errors import MisuseError, SettingsError
 from atlas_sdk.services.settings import SettingRow
-from atlas_sdk.settings import SettingsSection, setting
+from atlas_sdk.settings import SettingsSection
+from atlas_sdk.values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 PREFIX = "ATLAS_"
 _OWN_VARIABLES = frozenset({"ATLAS_HOME", "ATLAS_DESKTOP_TOKEN"})
-
-
-class LogSettings(SettingsSection):
-    """What the log keeps."""
-
-    section: ClassVar[str] = "log"
-    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting("INFO", "The least serious lines the log keeps.")
-    file: bool = setting(True, "Whether the log is also written to logs/atlas.log. A container may read stderr alone.")
-
-
-class ModelSettings(SettingsSection):
-    """Which model answers in a conversation that picks none."""
-
-    section: ClassVar[str] = "model"
-    provider: str = setting("", "The provider of the default model, such as openai or ollama.", screen=True)
-    name: str = setting("", "The model's id at that provider. Unset, the provider's own default answers.", screen=True)
-    effort: str = setting("", "How hard a reasoning model thinks: low, medium or high. Unset, medium.", screen=True)
-
-
-class WorkspaceSettings(SettingsSection):
-    """Where the agent works."""
-
-    section: ClassVar[str] = "workspace"
-    folder: str = setting("", "Where the file tools and commands start. Unset, your home folder.", screen=True)
-
-
-class TimeSettings(SettingsSection):
-    """What the clock on the wall says."""
-
-    section: ClassVar[str] = "time"
-    zone: str = setting("", "The IANA time zone, such as Europe/Lisbon. Unset, the system's.", screen=True)
-
-
-KERNEL_SECTIONS: tuple[type[SettingsSection], ...] = (LogSettings, ModelSettings, WorkspaceSettings, TimeSettings)
 
 
 class Settings:
@@ -63,10 +28,10 @@ class Settings:
     ) -> None:
         """Read the file; ``flags`` maps ``section.key`` to what the command line said.
 
-        Raises MisuseError for a file that is not TOML.
+        Raises SettingsError for a file that is not TOML.
         """
         self._path = path
-        self._file = _read_toml(path)
+        self._file = read_config(path)
         self._flags = dict(flags or {})
         self._environ = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value.strip()}
         self._process_environ = environ
@@ -74,7 +39,7 @@ class Settings:
         self._sections: dict[str, SettingsSection] = {}
 
     def add(self, kind: type[SettingsSection]) -> None:
-        """Add a section and check its values. Raises MisuseError with the key and what it takes.
+        """Add a section and check its values. Raises SettingsError with the key and what it takes.
 
         A secret's variable leaves the environment once read, so that no command the agent runs inherits it.
         """
@@ -95,7 +60,7 @@ class Settings:
         known = set(known_sections) | set(self._kinds)
         for name in self._file:
             if name not in known:
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path} has a section [{name}] that Atlas does not know.",
                     hint=f"It knows {', '.join(f'[{section}]' for section in sorted(known))}.",
                     code="unknown_setting",
@@ -155,7 +120,7 @@ class Settings:
         parsed = self._parse(kind, self._values(kind, table))
         if value is not None:
             value = getattr(self._parse(kind, {**table}), name)
-        self._write(section, name, value)
+        write_setting(self._path, section, name, value)
         self._file[section] = table
         self._sections[section] = parsed
 
@@ -170,17 +135,17 @@ class Settings:
         name = kind.section
         found = self._file.get(name, {}) if table is None else table
         if not isinstance(found, Mapping):
-            raise MisuseError(f"{self._path}: {name} must be a section, written [{name}].")
+            raise SettingsError(f"{self._path}: {name} must be a section, written [{name}].")
         for key in found:
             field = kind.model_fields.get(key)
             if field is None:
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path} has a key {key!r} in [{name}] that Atlas does not know.",
                     hint=f"It knows {', '.join(sorted(kind.model_fields))}.",
                     code="unknown_setting",
                 )
             if _extra(field).get("secret"):
-                raise MisuseError(
+                raise SettingsError(
                     f"{self._path}: {name}.{key} is a secret and does not belong in a file.",
                     hint=f"Take it out, and set the variable {_variable(name, key)} instead.",
                 )
@@ -204,34 +169,11 @@ class Settings:
             key = ".".join(str(part) for part in first["loc"]) or "?"
             where = self._source(kind.section, key.split(".")[0])
             place = {"variable": _variable(kind.section, key), "flag": "the command line"}.get(where, str(self._path))
-            raise MisuseError(
+            raise SettingsError(
                 f"{place}: [{kind.section}] {key} is wrong: {first['msg'].lower()}.",
                 hint="The settings page (atlas docs reference/settings) says what it takes.",
                 code="wrong_setting",
             ) from None
-
-    def _write(self, section: str, key: str, value: Json) -> None:
-        import tomlkit
-
-        text = self._path.read_text("utf-8") if self._path.exists() else ""
-        document = tomlkit.parse(text)
-        table: Any = document.setdefault(section, tomlkit.table())
-        if value is None:
-            table.pop(key, None)
-        else:
-            table[key] = list(value) if isinstance(value, tuple) else value
-        replace_file(self._path, tomlkit.dumps(document))
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MisuseError(f"{path} is not TOML: {error}.", hint="Mend that line; nothing was changed.") from error
-    except OSError as error:
-        raise MisuseError(f"{path} cannot be read: {error.strerror}.", hint="Mend its permissions.") from error
 
 
 def _variable(section: str, key: str) -> str:

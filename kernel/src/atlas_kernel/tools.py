@@ -15,9 +15,9 @@ import anyio.to_thread
 
 from atlas_sdk.context import Clock
 from atlas_sdk.events import FileSent, ToolCalled, ToolFinished, ToolProgressed
-from atlas_sdk.hooks import ToolGo, ToolInterceptor, ToolRequest
+from atlas_sdk.hooks import ToolRequest
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import ImagePart, Json, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import ImagePart, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
 from atlas_sdk.records import Call, Effect, Turn
 from atlas_sdk.schemas import problem
@@ -27,7 +27,9 @@ from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool, ToolError, ToolResult
+from atlas_sdk.values import Json
 
+from .chain import chained
 from .events import Bus
 from .guard import caught, is_plain, log, sentence
 from .live import Live
@@ -115,17 +117,18 @@ class ToolCalls:
             conversation=row.conversation, call=row.id, tool=row.tool, arguments=row.arguments, turn=row.turn
         )
         await store.commit([row], [called])
-        running = _Running(row)
+        running = [row]
         result, outcome = ToolResult.of(STOPPED, is_error=True), "stopped"
         try:
             result, outcome = await self._answer(owned, running)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._keep(call, result, outcome, running.row)
+                await self._keep(call, result, outcome, running[0])
                 finished.add(call.call)
 
-    async def _answer(self, owned: OwnedTool | None, running: _Running) -> tuple[ToolResult, str]:
-        row = running.row
+    async def _answer(self, owned: OwnedTool | None, running: list[Call]) -> tuple[ToolResult, str]:
+        # ``running`` holds the call's one row, which an interceptor's rewriting and the verdict replace.
+        row = running[0]
         if owned is None:
             known = ", ".join(sorted(self._runtime.tools))
             return _failed(f"There is no tool {row.tool!r} at the moment. Those there are: {known}."), "error"
@@ -137,7 +140,7 @@ class ToolCalls:
         async def judged(asked: ToolRequest) -> ToolResult:
             return await self._judge_and_run(asked, running)
 
-        result, error = await caught(_composed(self._runtime.around_tool, judged), request)
+        result, error = await caught(chained(self._runtime.around_tool, "around_tool", judged), request)
         if error is None and result is not None:
             return result, "error" if result.is_error else "ok"
         if isinstance(error, Refusal):
@@ -146,18 +149,18 @@ class ToolCalls:
             log.error("A tool raised", exc_info=error, extra={"tool": row.tool, "plugin": row.plugin})
         return _failed(sentence(error or ToolError("It answered nothing."))), "error"
 
-    async def _judge_and_run(self, request: ToolRequest, running: _Running) -> ToolResult:
+    async def _judge_and_run(self, request: ToolRequest, running: list[Call]) -> ToolResult:
         owned = self._runtime.tools.get(request.tool.name)
-        plugin = owned.plugin if owned else running.row.plugin
-        changed = request.tool.name != running.row.tool or request.arguments != running.row.arguments
-        running.row = running.row.model_copy(
+        plugin = owned.plugin if owned else running[0].plugin
+        changed = request.tool.name != running[0].tool or request.arguments != running[0].arguments
+        running[0] = running[0].model_copy(
             update={"tool": request.tool.name, "plugin": plugin, "arguments": request.arguments}
         )
         wrong = _wrong(request.tool, request.arguments) if changed else None
         if wrong:
             return _failed(wrong)
         verdict = await self._verdict(request, plugin)
-        running.row = running.row.model_copy(
+        running[0] = running[0].model_copy(
             update={
                 "verdict": "allow" if verdict.decision == "allow" else "deny",
                 "verdict_by": f"{verdict.by}:{verdict.rule}",
@@ -167,8 +170,8 @@ class ToolCalls:
         if verdict.decision != "allow":
             raise Refusal(verdict.why)
         if not request.tool.read_only:
-            await self._place.services.need(STORE).commit([running.row])
-        host = Host(self._place, self._live, running.row, self._folder(request), self._model.sees_images)
+            await self._place.services.need(STORE).commit([running[0]])
+        host = Host(self._place, self._live, running[0], self._folder(request), self._model.sees_images)
         answer = await request.tool.run(request.arguments, host)
         return ToolResult.of(answer, source=request.tool.name) if isinstance(answer, str) else answer
 
@@ -286,13 +289,6 @@ class ToolCalls:
         return replace(result, content=(TextPart(text=note, trust="outside", source=source), *images))
 
 
-@dataclass
-class _Running:
-    """A call's row on its way through the interceptors, which may change its tool and arguments."""
-
-    row: Call
-
-
 class Host:
     """What a running call may ask of Atlas."""
 
@@ -353,20 +349,6 @@ class Host:
         await self._place.services.need(NOTIFY).notify(
             self.conversation, text, source=self._row.tool, cause=self._row.id
         )
-
-
-def _composed(interceptors: Sequence[ToolInterceptor], innermost: ToolGo) -> ToolGo:
-    go = innermost
-    for interceptor in reversed(interceptors):
-
-        def wrap(inner: ToolGo, outer: ToolInterceptor) -> ToolGo:
-            async def call(request: ToolRequest) -> ToolResult:
-                return await outer.around_tool(request, inner)
-
-            return call
-
-        go = wrap(go, interceptor)
-    return go
 
 
 def _arguments(call: ToolCallPart) -> Json:

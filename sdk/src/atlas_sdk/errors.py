@@ -48,6 +48,10 @@ class MisuseError(AtlasError):
     exit_code = ExitCode.MISUSE
 
 
+class SettingsError(MisuseError):
+    """A file of settings cannot be meant. It stops Atlas, rather than being half obeyed."""
+
+
 class NotFoundError(AtlasError):
     """The thing named does not exist."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Json: TypeAlias = Any
-"""Any JSON value. JSON has no narrower type in Python that is pleasant to use."""
+from .values import Json
 
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 """Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""

@@ -1,4 +1,4 @@
-"""The kernel's own commands: homes, plugins, doctor, the log's mask, completion."""
+"""The commands every home has: homes, plugins, doctor, the log's mask, completion."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, NeedsConsentError, NotFoundError, ServerError
-
-from . import __version__
 from atlas_sdk.homes import DEFAULT_HOME, HomeLock, Homes
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -41,11 +39,6 @@ def _agreed(question: str, *, yes: bool) -> bool:
     if not sys.stdin.isatty():
         raise NeedsConsentError("This asks first, and there is no terminal to ask on.", hint="Add --yes to agree.")
     return typer.confirm(question)
-
-
-def version() -> None:
-    """Print the installed version."""
-    _say(f"atlas {__version__}")
 
 
 @home.command("list")

@@ -4,79 +4,111 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
 
 import anyio
+from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.checks import Check, Finding
-from atlas_sdk.services.home import CheckRow
+from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.methods import Caller, Method
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.store import STORE
-
-from .guard import PluginFailed, caught, sentence
-from atlas_sdk.homes import Home
-from .services import Registry
-
-if TYPE_CHECKING:
-    from .lifecycle import Plugins
 
 CHECK_SECONDS = 10.0
 LOW_DISK_BYTES = 500_000_000
+CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
+"""Which service's plugin uses what others contribute."""
 
 
-async def run_checks(home: Home, plugins: Plugins, services: Registry) -> tuple[CheckRow, ...]:
-    """Run the kernel's checks and the plugins'. One that fails or hangs is reported, and stops no other."""
-    checks = [("kernel", check) for check in _own(home, plugins, services)]
-    try:
-        checks += [(plugin.manifest.name, check) for plugin, check in plugins.manager.contributions("atlas_checks")]
-    except PluginFailed as failed:
-        said = str(failed)
+class Nothing(BaseModel):
+    """No params."""
 
-        async def fail() -> Finding:
-            return Finding("failed", said)
+    model_config = ConfigDict(extra="forbid")
 
-        checks.append((failed.plugin, Check("plugin.answers", "The plugin answers", fail)))
+
+class CheckRow(BaseModel):
+    """What one check found."""
+
+    id: str
+    title: str
+    plugin: str
+    state: str
+    said: str
+
+
+class Checked(BaseModel):
+    """What every check found."""
+
+    checks: tuple[CheckRow, ...]
+
+
+def methods(ctx: PluginContext) -> list[Method]:
+    """Return ``home.doctor``."""
+
+    async def doctor(params: Nothing, caller: Caller) -> BaseModel:
+        return Checked(checks=await run_checks(ctx))
+
+    return [Method("home.doctor", Nothing, Checked, doctor, "Check the home and say what is wrong.")]
+
+
+async def run_checks(ctx: PluginContext) -> tuple[CheckRow, ...]:
+    """Run the checks here and those of plugins. One that fails or hangs is reported, and stops no other."""
     rows = []
-    for plugin, check in checks:
-        finding: Finding | None = None
-        error: Exception | None = None
-        with anyio.move_on_after(CHECK_SECONDS):
-            finding, error = await caught(check.run)
-        if finding is None:
-            said = sentence(error) if error else f"It took over {CHECK_SECONDS:.0f} seconds."
-            finding = Finding("failed", said)
+    checks = [("console", check) for check in own_checks(ctx)]
+    for plugin, check in (*checks, *ctx.services.need(HOME).checks()):
+        finding = await _run(check)
         rows.append(CheckRow(id=check.id, title=check.title, plugin=plugin, state=finding.state, said=finding.said))
     return tuple(rows)
 
 
-def _own(home: Home, plugins: Plugins, services: Registry) -> list[Check]:
+async def _run(check: Check) -> Finding:
+    try:
+        with anyio.fail_after(CHECK_SECONDS):
+            return await check.run()
+    except TimeoutError:
+        return Finding("failed", f"It took over {CHECK_SECONDS:.0f} seconds.")
+    except AtlasError as error:
+        return Finding("failed", str(error))
+    except Exception as error:  # noqa: BLE001  # a check of a plugin may raise anything, and stops no other
+        return Finding("failed", f"{type(error).__name__}: {error}")
+
+
+def own_checks(ctx: PluginContext) -> list[Check]:
+    """Return the checks of what every home has."""
+
     async def modes() -> Finding:
-        if os.name != "posix":
-            return Finding("ok", "File modes are the system's.")
-        open_to_others = home.folder.stat().st_mode & 0o077
-        if open_to_others:
-            return Finding("warning", f"{home.folder} can be read by others. Mend it with: chmod 700 {home.folder}.")
-        return Finding("ok", f"{home.folder} is yours alone.")
+        if os.name == "posix" and ctx.home.stat().st_mode & 0o077:
+            return Finding("warning", f"{ctx.home} can be read by others. Mend it with: chmod 700 {ctx.home}.")
+        return Finding("ok", f"{ctx.home} is yours alone.")
 
     async def disk() -> Finding:
-        free = shutil.disk_usage(home.folder).free
-        said = f"{free // 1_000_000:,} MB are free."
-        return Finding("warning" if free < LOW_DISK_BYTES else "ok", said)
+        free = shutil.disk_usage(ctx.home).free
+        return Finding("warning" if free < LOW_DISK_BYTES else "ok", f"{free // 1_000_000:,} MB are free.")
 
     async def database() -> Finding:
-        store = services.get(STORE)
+        store = ctx.services.get(STORE)
         if store is None:
-            return Finding("failed", "No plugin that is on keeps the conversations: atlas plugins enable store.")
+            return Finding("failed", "No plugin that is on keeps conversations: atlas plugins enable store.")
         problems = await store.check()
         if problems:
-            return Finding("failed", f"The database is damaged: {problems[0]} Restore the newest copy in backups/.")
+            return Finding("failed", f"The database is damaged: {problems[0]} Put back the newest copy in backups/.")
         return Finding("ok", "The database is sound.")
 
     async def states() -> Finding:
-        broken = [f"{row.name}: {row.why}" for row in await plugins.list() if row.state in ("broken", "needs")]
+        rows = await ctx.services.need(PLUGINS).list()
+        broken = [f"{row.name}: {row.why}" for row in rows if row.state in ("broken", "needs")]
         return Finding("warning", " ".join(broken)) if broken else Finding("ok", "Every plugin that is wanted is on.")
 
-    async def consumed() -> Finding:
-        unused = plugins.unconsumed()
+    async def used() -> Finding:
+        home = ctx.services.need(HOME)
+        unused = [
+            f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}."
+            for kind, service in CONSUMERS.items()
+            if not home.has(f"{service}@1")
+            for name in home.contributed().get(kind, ())
+        ]
         return Finding("warning", " ".join(unused)) if unused else Finding("ok", "All that plugins add is used.")
 
     return [
@@ -84,5 +116,5 @@ def _own(home: Home, plugins: Plugins, services: Registry) -> list[Check]:
         Check("disk.free", "There is room on the disk", disk),
         Check("database.sound", "The database is sound", database),
         Check("plugins.on", "Plugins are on", states),
-        Check("plugins.used", "What plugins add is used", consumed),
+        Check("plugins.used", "What plugins add is used", used),
     ]

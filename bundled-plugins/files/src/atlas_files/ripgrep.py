@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import anyio
 from anyio.abc import Process
-from ripgrepy import Ripgrepy  # type: ignore[import-untyped]  # it has no types
+from ripgrepy import Ripgrepy
 
 from atlas_sdk.tools import ToolError
 

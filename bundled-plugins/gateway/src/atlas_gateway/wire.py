@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable
@@ -16,10 +17,11 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Json
-from atlas_sdk.services.events import EVENTS
+from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
-from atlas_sdk.services.store import STORE
+from atlas_sdk.services.recovery import RECOVERY
+from atlas_sdk.services.store import STORE, StoreService
+from atlas_sdk.values import Json
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -116,6 +118,7 @@ class Session:
         self._trusted = trusted
         self._scope = anyio.CancelScope()
         self._in_flight = 0
+        self._first_id: Json = None
         self.id = new_id()
         self.name = ""
 
@@ -128,7 +131,8 @@ class Session:
         """Serve until the client is gone or breaks a rule."""
         outbound, frames = anyio.create_memory_object_stream[str](OUTBOUND_FRAMES)
         with self._scope:
-            async with anyio.create_task_group() as group, outbound, frames:
+            async with outbound, frames, anyio.create_task_group() as group:
+                written = anyio.Event()
 
                 async def write() -> None:
                     async for frame in frames:
@@ -137,6 +141,7 @@ class Session:
                         if slow.cancelled_caught:
                             self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
                             return
+                    written.set()
 
                 group.start_soon(write)
                 try:
@@ -153,11 +158,13 @@ class Session:
                                 continue
                             self._in_flight += 1
                             group.start_soon(self._answer, outbound, request)
-                except BrokenFrameError as error:
-                    await outbound.send(_failure(None, error))
+                except AtlasError as error:
+                    # A broken rule, or a home that cannot be served: a damaged database, a store that is off.
+                    await outbound.send(_failure(self._first_id, error))
+                # What was queued still goes out, the reason of the end above all.
+                outbound.close()
                 with anyio.move_on_after(1):
-                    while frames.statistics().current_buffer_used:
-                        await anyio.sleep(0.01)
+                    await written.wait()
                 group.cancel_scope.cancel()
 
     async def _first(self, outbound: MemoryObjectSendStream[str]) -> int | None:
@@ -167,6 +174,7 @@ class Session:
             if frame is None:
                 return None
             request = _parsed(frame)
+            self._first_id = request.get("id")
             if request.get("method") != "initialize":
                 raise BrokenFrameError("The first request must be initialize.", code="not_initialized")
             try:
@@ -182,6 +190,7 @@ class Session:
                 )
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
+            recovery = self._ctx.services.get(RECOVERY)
             number = await store.last_number()
             reload = params.after is not None and (number - params.after > CATCH_UP_EVENTS or params.after > number)
             after = number if params.after is None or reload else params.after
@@ -191,9 +200,10 @@ class Session:
                 home=home.name,
                 number=number,
                 reload=reload,
-                interrupted=home.interrupted,
+                interrupted=recovery.interrupted if recovery else (),
             )
             await outbound.send(_success(request.get("id"), result))
+            self._first_id = None
             return after
         raise BrokenFrameError(f"initialize did not come within {FIRST_SECONDS:.0f} seconds.", code="not_initialized")
 
@@ -204,6 +214,12 @@ class Session:
     async def _events(self, outbound: MemoryObjectSendStream[str], sent: int) -> None:
         """Send events after number ``sent``, from the store first and then as they come, each once and in order."""
         events, store = self._ctx.services.need(EVENTS), self._ctx.services.need(STORE)
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._follow(outbound, sent, events, store)
+
+    async def _follow(
+        self, outbound: MemoryObjectSendStream[str], sent: int, events: EventsService, store: StoreService
+    ) -> None:
         while True:
             async with events.subscribe() as feed:
                 while missed := await store.events(after=sent):
@@ -233,7 +249,8 @@ class Session:
         finally:
             self._in_flight -= 1
         if id is not None:
-            await outbound.send(frame)
+            with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await outbound.send(frame)
 
     async def _call(self, name: str, params: Json) -> BaseModel:
         method = self._ctx.services.need(HOME).methods().get(name)

@@ -9,16 +9,24 @@ from atlas_sdk.hooks import Hook
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.methods import Method
 from atlas_sdk.providers import Provider
+from atlas_sdk.services import Provided
+from atlas_sdk.services.llm import LLM
 
-from . import methods, roster
+from . import llm, methods, roster
 
-__all__ = ["atlas_background", "atlas_hooks", "atlas_methods", "atlas_providers"]
+__all__ = ["atlas_background", "atlas_hooks", "atlas_methods", "atlas_providers", "atlas_services"]
 
 
 @hookimpl
 def atlas_providers(ctx: PluginContext) -> list[Provider]:
     """The providers Atlas knows, and those of ``models.toml``."""
     return list(roster.providers(ctx))
+
+
+@hookimpl
+def atlas_services(ctx: PluginContext) -> list[Provided]:
+    """``LLM``: bounded calls for plugins."""
+    return [LLM.by(llm.Llm(ctx))]
 
 
 @hookimpl

@@ -12,7 +12,7 @@ from atlas_sdk.errors import ExitCode
 
 MARKS = {"ok": "✓", "no_key": "–", "refused": "✗", "unknown": "?"}
 
-app = typer.Typer(help="The model providers and their keys.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback()
@@ -36,7 +36,7 @@ def check(
     terminal: Terminal = ctx.obj
     with terminal.connect() as client:
         rows = client.request("model.check", {"providers": list(providers or ())})["checks"]
-    if as_json or terminal.json:
+    if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
     elif not rows:
         print("No provider has a key in the vault. Add one: atlas secrets set OPENAI_API_KEY.")

@@ -7,7 +7,17 @@ from typing import Literal
 from atlas_sdk.context import PluginContext
 from atlas_sdk.messages import Frozen
 from atlas_sdk.methods import Caller, Method
-from atlas_sdk.services.llm import LLM
+from atlas_sdk.services.llm import LLM, ProviderRow
+
+
+class Nothing(Frozen):
+    """No params."""
+
+
+class Providers(Frozen):
+    """The providers, in their order, each with its models."""
+
+    providers: tuple[ProviderRow, ...]
 
 
 class CheckParams(Frozen):
@@ -39,5 +49,11 @@ def methods(ctx: PluginContext) -> list[Method]:
             checks=tuple(CheckRow(provider=one.provider, state=one.state, said=one.said) for one in found)
         )
 
+    async def list_(params: Nothing, caller: Caller) -> Providers:
+        return Providers(providers=await ctx.services.need(LLM).providers())
+
     said = "Ask each provider whether its key opens it, spending no token."
-    return [Method("model.check", CheckParams, CheckResult, check, said)]
+    return [
+        Method("model.check", CheckParams, CheckResult, check, said),
+        Method("model.list", Nothing, Providers, list_, "List the providers and their models."),
+    ]

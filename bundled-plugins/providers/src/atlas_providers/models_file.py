@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import SettingsError
 from atlas_sdk.providers import ModelInfo
 
 from .catalog import BUILT_IN, Endpoint, Model
@@ -56,7 +56,7 @@ class ProviderEntry(_Strict):
 
 
 def read_endpoints(home: Path) -> tuple[Endpoint, ...]:
-    """Return every provider: those Atlas knows, with what the home's file adds. Raises MisuseError."""
+    """Return every provider: those Atlas knows, with what the home's file adds. Raises SettingsError."""
     path = home / FILE_NAME
     if not path.exists():
         return BUILT_IN
@@ -68,7 +68,7 @@ def read_endpoints(home: Path) -> tuple[Endpoint, ...]:
 
 
 def parse_endpoints(table: Mapping[str, Any], path: Path) -> tuple[Endpoint, ...]:
-    """Return every provider with what this table adds. Raises MisuseError that names the field and those known."""
+    """Return every provider with what this table adds. Raises SettingsError that names the field and those known."""
     unknown = sorted(set(table) - {"models", "providers"})
     if unknown:
         raise _refused(path, f"has an unknown field {unknown[0]!r}.", "It knows `[[models]]` and `[providers.<id>]`.")
@@ -120,7 +120,8 @@ def _parse(kind: type[Any], values: Any, path: Path, place: str) -> Any:
     try:
         return kind.model_validate(values)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False)[0]
+        # A misspelt field also leaves the right one missing; the misspelling is what to tell of.
+        first = min(wrong.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
         field = ".".join(str(part) for part in first["loc"]) or "the table"
         known = f"It knows {', '.join(kind.model_fields)}."
         if first["type"] == "extra_forbidden":
@@ -128,5 +129,5 @@ def _parse(kind: type[Any], values: Any, path: Path, place: str) -> Any:
         raise _refused(path, f"has a wrong {field!r} in {place}: {first['msg'].lower()}.", known) from None
 
 
-def _refused(path: Path, problem: str, hint: str) -> MisuseError:
-    return MisuseError(f"{path} {problem}", hint=hint, code="models_file")
+def _refused(path: Path, problem: str, hint: str) -> SettingsError:
+    return SettingsError(f"{path} {problem}", hint=hint, code="models_file")

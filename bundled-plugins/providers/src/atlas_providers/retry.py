@@ -17,7 +17,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.hooks import ModelGo, Stage
 from atlas_sdk.providers import Emit, ModelDelta, ModelReply, ModelRequest, ProviderError, Restarted
-from atlas_sdk.services.llm import LLM
+from atlas_sdk.services.models import MODELS
 
 from .errors import StaleItemsError
 
@@ -136,11 +136,11 @@ class Retry:
 
     async def _next(self, request: ModelRequest, others: list[Choice]) -> ModelRequest | None:
         """Return the request for the next fallback that is ready, or None after the last."""
-        llm = self._ctx.services.get(LLM)
-        while others and llm is not None:
+        models = self._ctx.services.get(MODELS)
+        while others and models is not None:
             choice = others.pop(0)
             try:
-                provider, model = await llm.choose(choice.provider, choice.model)
+                provider, model = await models.choose(choice.provider, choice.model)
             except AtlasError:
                 continue
             if await provider.ready():

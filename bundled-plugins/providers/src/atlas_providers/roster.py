@@ -32,7 +32,7 @@ def open_provider(endpoint: Endpoint, ctx: PluginContext) -> ModelProvider[Any]:
 
 
 def providers(ctx: PluginContext) -> tuple[ModelProvider[Any], ...]:
-    """Return the home's providers. Raises MisuseError for a wrong ``models.toml``."""
+    """Return the home's providers. Raises SettingsError for a wrong ``models.toml``."""
     place = id(ctx)
     if place not in _built:
         made = tuple(open_provider(one, ctx) for one in read_endpoints(ctx.home))

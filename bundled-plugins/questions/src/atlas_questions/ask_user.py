@@ -39,7 +39,9 @@ def ask_user(ctx: PluginContext) -> Tool:
     async def run(arguments: Arguments, host: ToolHost) -> str:
         lines = []
         for item in arguments["questions"]:
-            choices = tuple(Choice(id=str(index + 1), label=label) for index, label in enumerate(item.get("choices", ())))
+            choices = tuple(
+                Choice(id=str(index + 1), label=label) for index, label in enumerate(item.get("choices", ()))
+            )
             question = Question(
                 id=new_id(),
                 conversation=host.conversation,

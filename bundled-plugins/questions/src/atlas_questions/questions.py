@@ -19,6 +19,7 @@ from .records import keep_answer, keep_question
 ONCE = Choice(id="once", label="Allow once")
 CONVERSATION = Choice(id="conversation", label="Allow for this conversation")
 ALWAYS = Choice(id="always", label="Always allow")
+SCOPES: dict[str, Scope] = {"once": "once", "conversation": "conversation", "always": "always"}
 DENY = Choice(id="deny", label="Deny")
 
 
@@ -53,11 +54,8 @@ class Questions:
             expires_in=card.expires_in,
         )
         answer = await self.ask(question)
-        scope: Scope | None = None
-        if answer.how == "answered" and len(answer.choices) == 1:
-            picked = answer.choices[0]
-            if picked == "once" or picked == "conversation" or picked == "always":
-                scope = picked
+        picked = answer.choices[0] if answer.how == "answered" and len(answer.choices) == 1 else ""
+        scope = SCOPES.get(picked)
         return scope, answer
 
     async def ask(self, question: Question) -> Answer:
@@ -108,7 +106,9 @@ def _checked(question: Question, answer: Answer) -> Answer:
     known = {choice.id for choice in question.choices}
     unknown = [choice for choice in answer.choices if choice not in known]
     if answer.how != "answered" or unknown or (len(answer.choices) > 1 and not question.multiple):
-        raise MisuseError("That is not one of the answers.", hint=f"They are: {', '.join(sorted(known)) or 'free text'}.")
+        raise MisuseError(
+            "That is not one of the answers.", hint=f"They are: {', '.join(sorted(known)) or 'free text'}."
+        )
     if question.kind == "approval" and len(answer.choices) != 1:
         raise MisuseError("An approval takes exactly one of its choices.")
     return answer

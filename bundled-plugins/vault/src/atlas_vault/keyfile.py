@@ -38,7 +38,7 @@ if sys.platform == "win32":
         from ctypes import wintypes
 
         class Blob(ctypes.Structure):
-            _fields_ = [("size", wintypes.DWORD), ("data", ctypes.POINTER(ctypes.c_char))]  # noqa: RUF012  # ctypes' way
+            _fields_ = [("size", wintypes.DWORD), ("data", ctypes.POINTER(ctypes.c_char))]  # ctypes' way
 
         buffer = ctypes.create_string_buffer(data, len(data))
         source, result = Blob(len(data), buffer), Blob()

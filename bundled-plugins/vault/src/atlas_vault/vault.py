@@ -6,14 +6,15 @@ import base64
 import json
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError
+from atlas_sdk.errors import MisuseError, NeedsConsentError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import SecretEntry
@@ -24,6 +25,7 @@ from .settings import VaultSettings
 if TYPE_CHECKING:
     from pyrage import x25519
 
+T = TypeVar("T")
 FORMAT = 1
 
 
@@ -105,8 +107,8 @@ class AgeVault:
 
         return await self._run(work)
 
-    async def _run(self, work: Any) -> Any:
-        def locked() -> Any:
+    async def _run(self, work: Callable[[], T]) -> T:
+        def locked() -> T:
             with self._lock:
                 return work()
 
@@ -118,7 +120,9 @@ class AgeVault:
         try:
             found = json.loads(self._path.read_text("utf-8"))
             if found["format"] != FORMAT:
-                raise VaultError(f"{self._path} was written by a newer Atlas.", hint="Update Atlas.", code="vault_newer")
+                raise VaultError(
+                    f"{self._path} was written by a newer Atlas.", hint="Update Atlas.", code="vault_newer"
+                )
             entries: dict[str, dict[str, str]] = found["secrets"]
             for entry in entries.values():
                 base64.b64decode(entry["age"], validate=True)
@@ -144,7 +148,7 @@ class AgeVault:
 
         identity = self._identity(make=False)
         try:
-            value = pyrage.decrypt(base64.b64decode(entry["age"]), [identity]).decode()
+            value: str = pyrage.decrypt(base64.b64decode(entry["age"]), [identity]).decode()
         except (pyrage.DecryptError, UnicodeDecodeError) as error:
             raise VaultError(
                 f"The vault's key does not open {name}.",
@@ -196,12 +200,9 @@ class AgeVault:
             self._hidden.add(value)
             log = self._ctx.services.get(LOG)
             if log is not None:
-                log.hide(value)
+                log.add(value)
 
 
 def private(path: Path) -> bool:
     """Whether only its owner may read a file; true where the system has no such modes."""
     return os.name != "posix" or not path.exists() or not path.stat().st_mode & 0o077
-
-
-__all__ = ["AgeVault", "AtlasError", "VaultError", "private"]

@@ -10,7 +10,7 @@ from . import ServiceKey
 class LogService(Protocol):
     """Knows the secrets that must not be shown."""
 
-    def hide(self, value: str) -> None:
+    def add(self, value: str) -> None:
         """Hide a value in all its common forms wherever Atlas logs or shows text, from now on."""
 
     def mask(self, text: str) -> str:

@@ -6,15 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from atlas_sdk.testing.model_formats.shapes import (
-    BadRequestError,
-    Event,
-    Json,
-    Refused,
-    check_image,
-    need,
-    pieces,
-)
+from atlas_sdk.testing.model_formats.shapes import BadRequestError, Event, Json, Refused, check_image, need, pieces
 from atlas_sdk.testing.model_script import Failure, Reply, Stop
 
 TOOL_NAME = r"[a-zA-Z0-9_-]{1,128}"

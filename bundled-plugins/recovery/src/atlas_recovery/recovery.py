@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas_sdk.context import Clock
+from atlas_sdk.context import Clock, PluginContext
 from atlas_sdk.events import Event, MessageAdded, Noticed, ToolFinished, TurnEnded
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Record, Turn
-from atlas_sdk.services.store import StoreService
+from atlas_sdk.services.store import STORE, StoreService
 
 UNKNOWN = "Interrupted: Atlas ended while this call was under way. Look at what it did before you do it again."
 NEVER = "Interrupted: Atlas ended before this call ran. It did nothing."
+
+
+class Recovery:
+    """The service."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+        self.interrupted: tuple[str, ...] = ()
+
+    async def recover(self) -> None:
+        self.interrupted = await recover(self._ctx.services.need(STORE), self._ctx.clock)
+        for said in self.interrupted:
+            self._ctx.logger.warning(said)
 
 
 async def recover(store: StoreService, clock: Clock) -> tuple[str, ...]:

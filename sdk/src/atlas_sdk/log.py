@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atlas_sdk.masking import Masker
+from .masking import Masker
 
 _KEEP_BYTES = 5_000_000
 _KEEP_FILES = 3

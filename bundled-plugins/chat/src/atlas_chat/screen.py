@@ -1,0 +1,185 @@
+"""What the terminal shows: text as it streams, tools in one line each, questions with numbered answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Protocol, TextIO
+
+from atlas_sdk.client import Notification
+
+RESULT_CHARS = 100
+ARGUMENT_CHARS = 80
+
+
+class Screen(Protocol):
+    """Where a conversation is shown."""
+
+    def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None: ...
+
+    def show(self, event: Notification) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]: ...
+
+    def ask_line(self) -> str | None: ...
+
+    def leave(self, conversation: str) -> None: ...
+
+
+class TextScreen:
+    """The answer on standard output, talk about it on standard error."""
+
+    def __init__(self, out: TextIO, talk: TextIO, *, colour: bool) -> None:
+        self._out = out
+        self._talk = talk
+        self._colour = colour
+        self._streamed = False
+        self._line_open = False
+
+    def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None:
+        self.say(f"Atlas {home['version']}, in {conversation['folder']}. Ctrl+C stops a turn, Ctrl+D leaves.")
+        for interrupted in home["interrupted"]:
+            self.say(interrupted)
+
+    def show(self, event: Notification) -> None:
+        params = event.params
+        match event.method:
+            case "text.streamed" if params["kind"] == "text":
+                self._write(params["text"])
+                self._streamed = True
+            case "model.restarted":
+                self._close_line()
+                self.say(params["why"])
+                self._streamed = False
+            case "message.added" if params["message"]["role"] == "assistant":
+                if not self._streamed:
+                    self._write("".join(part["text"] for part in params["message"]["parts"] if part["type"] == "text"))
+                self._close_line()
+                self._streamed = False
+            case "tool.called":
+                self._close_line()
+                self._dim(f"· {params['tool']} {_short(params['arguments'])}")
+            case "tool.progressed":
+                self._dim(f"  {params['text']}")
+            case "tool.finished":
+                mark = {"ok": "✓", "refused": "⛔", "stopped": "◼"}.get(params["outcome"], "✗")
+                self._dim(f"  {mark} {params['summary'][:RESULT_CHARS]}")
+            case "file.sent":
+                self.say(f"File: {params['name']} ({params['size']:,} bytes)")
+            case "notice.given":
+                self.say(params["text"])
+            case "turn.ended":
+                self._close_line()
+                turn = params["turn"]
+                if turn["state"] == "failed":
+                    self.say(turn["error"])
+                elif turn["state"] != "done":
+                    self.say(f"The turn was {turn['state']}.")
+            case _:
+                pass
+
+    def say(self, text: str) -> None:
+        self._close_line()
+        self._talk.write(f"{text}\n")
+        self._talk.flush()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        self._close_line()
+        self.say("")
+        self.say(f"? {question['title']}")
+        if question["exact"]:
+            self.say("".join(f"    {line}\n" for line in question["exact"].split("\n")).rstrip("\n"))
+        for part in question["parts"]:
+            self.say(f"  - {part}")
+        if question["why"]:
+            self.say(f"  {question['why']}")
+        choices = question["choices"]
+        for number, choice in enumerate(choices, start=1):
+            extra = f" ({question['always']})" if choice["id"] == "always" and question["always"] else ""
+            self.say(f"  {number}. {choice['label']}{extra}")
+        while True:
+            line = self._read_line("  Answer: ")
+            if line is None:
+                self.say("  Nobody is here to answer, so it is refused.")
+                return {"choices": ["deny"]} if question["kind"] == "approval" else {"text": ""}
+            picked, _, rest = line.strip().partition(" ")
+            if picked.isdigit() and 1 <= int(picked) <= len(choices):
+                return {"choices": [choices[int(picked) - 1]["id"]], "text": rest}
+            if question["kind"] != "approval" and line.strip():
+                return {"text": line.strip()}
+            self.say(f"  Type a number from 1 to {len(choices)}; after a denial's number you may give the reason.")
+
+    def ask_line(self) -> str | None:
+        self._close_line()
+        try:
+            return self._read_line("\n> ")
+        except KeyboardInterrupt:
+            return None
+
+    def leave(self, conversation: str) -> None:
+        self.say(f"\nTo go on: atlas chat --conversation {conversation}")
+
+    def _read_line(self, prompt: str) -> str | None:
+        self._talk.write(prompt)
+        self._talk.flush()
+        line = sys.stdin.readline()
+        return line.rstrip("\n") if line else None
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+        if text:
+            self._line_open = not text.endswith("\n")
+
+    def _close_line(self) -> None:
+        if self._line_open:
+            self._out.write("\n")
+            self._out.flush()
+            self._line_open = False
+
+    def _dim(self, text: str) -> None:
+        self.say(f"\x1b[2m{text}\x1b[0m" if self._colour else text)
+
+
+class JsonScreen:
+    """Every event as one line of JSON; answers are read as lines of JSON from standard input."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None:
+        self._line({"method": "home", "params": {"home": home, "conversation": conversation}})
+
+    def show(self, event: Notification) -> None:
+        self._line({"method": event.method, "params": event.params})
+
+    def say(self, text: str) -> None:
+        self._line({"method": "talk", "params": {"text": text}})
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        line = sys.stdin.readline()
+        try:
+            found = json.loads(line)
+            return {"choices": [str(choice) for choice in found.get("choices", [])], "text": str(found.get("text", ""))}
+        except (ValueError, AttributeError):
+            return {"choices": ["deny"]} if question["kind"] == "approval" else {"text": ""}
+
+    def ask_line(self) -> str | None:
+        line = sys.stdin.readline()
+        return line.rstrip("\n") if line else None
+
+    def leave(self, conversation: str) -> None:
+        self._line({"method": "left", "params": {"conversation": conversation}})
+
+    def _line(self, value: dict[str, Any]) -> None:
+        self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
+        self._out.flush()
+
+
+def _short(arguments: Any) -> str:
+    values = arguments.values() if isinstance(arguments, dict) else [arguments]
+    text = " ".join(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values)
+    text = " ".join(text.split())
+    return text if len(text) <= ARGUMENT_CHARS else text[: ARGUMENT_CHARS - 1] + "…"

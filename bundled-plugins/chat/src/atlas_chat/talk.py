@@ -1,0 +1,70 @@
+"""One conversation over the wire: what is said, what comes back, and questions answered in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atlas_sdk.client import Client, Notification
+from atlas_sdk.errors import ExitCode, NotFoundError
+from atlas_sdk.ids import new_id
+
+from .screen import Screen
+
+STOP_SECONDS = 10.0
+
+
+class Talk:
+    """Says things in a conversation and follows each turn to its end."""
+
+    def __init__(self, client: Client, screen: Screen) -> None:
+        self._client = client
+        self._screen = screen
+        self.conversation: dict[str, Any] = {}
+
+    def begin(self, draft: dict[str, Any]) -> None:
+        """Start a conversation."""
+        self.conversation = self._client.request("conversation.create", draft)["conversation"]
+
+    def go_on(self, id: str) -> None:
+        """Go on with a conversation; ``last`` is the one most recently used."""
+        if id == "last":
+            found = self._client.request("conversation.list", {"limit": 1})["conversations"]
+            if not found:
+                raise NotFoundError("There is no conversation yet.", hint="Start one with: atlas chat.")
+            id = found[0]["id"]
+        self.conversation = self._client.request("conversation.get", {"conversation": id})["conversation"]
+
+    def say(self, text: str) -> ExitCode:
+        """Say something and follow the turn; Ctrl+C stops it. Returns how it ended."""
+        id = self.conversation["id"]
+        accepted = self._client.request("message.send", {"conversation": id, "text": text, "client_id": new_id()})
+        stopping = False
+        while True:
+            try:
+                event = self._client.next_notification(timeout=None)
+                if event is None or event.params.get("conversation") != id:
+                    continue
+                ended = self._follow(event, accepted["message"])
+                if ended is not None:
+                    return ended
+            except KeyboardInterrupt:
+                if stopping:
+                    raise
+                stopping = True
+                self._screen.say("Stopping…")
+                self._client.request("turn.stop", {"conversation": id}, timeout=STOP_SECONDS)
+
+    def _follow(self, event: Notification, message: str) -> ExitCode | None:
+        self._screen.show(event)
+        if event.method == "question.asked":
+            self._answer(event.params["question"])
+        if event.method == "turn.ended" and event.params["turn"]["cause"] == message:
+            state = event.params["turn"]["state"]
+            return {"done": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}.get(state, ExitCode.FAILED)
+        return None
+
+    def _answer(self, question: dict[str, Any]) -> None:
+        answer = self._screen.ask(question)
+        taken = self._client.request("question.answer", {"id": question["id"], **answer})["taken"]
+        if not taken:
+            self._screen.say("Somebody else had answered already.")

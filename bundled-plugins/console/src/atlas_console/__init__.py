@@ -1,0 +1,18 @@
+"""The commands every home has: homes, plugins, doctor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atlas_sdk.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from atlas_sdk.context import PluginContext
+    from atlas_sdk.methods import Method
+
+
+@hookimpl
+def atlas_methods(ctx: PluginContext) -> list[Method]:
+    from .doctor import methods
+
+    return methods(ctx)

@@ -1,0 +1,74 @@
+"""The command `gate`."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from atlas_gate import cli
+from atlas_sdk.commands import Terminal
+
+gate = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@gate.command("explain")
+def explain(
+    context: typer.Context,
+    command: Annotated[str, typer.Argument(help="The command line, in quotes.")],
+    json: Json = False,
+) -> None:
+    """Say how a command is read, which rule decides, and what each mode would do. Nothing is run."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        found = client.request("gate.explain", {"command": command, "folder": os.getcwd()})  # noqa: PTH109  # as text
+    if json:
+        print(json_module.dumps(found, ensure_ascii=False, indent=2))
+        return
+    said = {
+        "block": "never runs",
+        "ask": "asks you first",
+        "review": "is reviewed, and comes to you when the reviewer is unsure",
+        "run": "runs",
+    }
+    print(
+        f"With auto mode off it {said[found['ask']['verdict']]}; with auto mode on it {said[found['auto']['verdict']]}."
+    )
+    print(f"{found['ask']['why']} (rule {found['ask']['rule']})")
+    print("It is read as:")
+    for number, part in enumerate(found["parts"], start=1):
+        print(f"  {number}. {part}")
+    for script in found["scripts"]:
+        print(f"  and the script {script}")
+    if found["ask"]["verdict"] in ("ask", "review"):
+        print(f"“Always” would save: {found['always']}" if found["always"] else "“Always” is not offered for it.")
+
+
+@gate.command("log")
+def log(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    json: Json = False,
+) -> None:
+    """Show what was decided, and by whom, the newest first."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        rows = client.request("gate.log", {"limit": limit})["decisions"]
+    if json:
+        print(json_module.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    for row in rows:
+        print(f"{row['at']}  {row['verdict']:<5} {row['tool']} {row['what']}")
+        print(f"    by {row['by']}: {row['why']}")
+    if not rows:
+        print("Nothing was decided yet.")
+
+
+@gate.command("check")
+def check() -> None:
+    """Judge JSON lines on standard input, one verdict a line on standard output, in the same order."""
+    raise typer.Exit(cli.check(sys.stdin, sys.stdout))

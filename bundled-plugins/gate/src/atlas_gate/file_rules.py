@@ -1,0 +1,70 @@
+"""The rules of file tools: what none may reach, what none may write, and what is asked about."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas_gate.rules import Verdict
+
+_WINDOWS = ("C:/Windows", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData")
+_OTHERS = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var/lib",
+    "/var/log",
+    "/System",
+    "/Library",
+]
+SYSTEM = tuple(Path(folder) for folder in (_WINDOWS if sys.platform == "win32" else _OTHERS))
+SETTINGS_FILES = frozenset({"config.toml", "mcp.json", "models.toml"})
+CLOSED_FOLDERS = frozenset({"plugins", "plugin-data"})
+
+
+@dataclass(frozen=True)
+class FileFinding:
+    """What a rule says of one path."""
+
+    verdict: Verdict
+    rule: str
+    why: str
+
+
+def judge_path(path: Path, *, writes: bool, home: Path, atlas_home: Path) -> FileFinding | None:
+    """Return what the rules say of a path a file tool reads or writes, or None where none applies.
+
+    Links that exist are followed first, so a path is judged by where it leads.
+    """
+    real = Path(os.path.realpath(path))
+    own = Path(os.path.realpath(atlas_home))
+    if _inside(real, own / "secrets"):
+        return FileFinding(Verdict.BLOCK, "file.vault", "The vault that holds the keys is out of every tool's reach.")
+    if not writes:
+        return None
+    if _inside(real, own):
+        first = real.relative_to(own).parts[0] if real != own else ""
+        if real.parent == own and (first in SETTINGS_FILES or first.startswith("atlas.db")):
+            return FileFinding(Verdict.BLOCK, "file.settings", f"Atlas's own {first} is not written by file tools.")
+        if first in CLOSED_FOLDERS:
+            return FileFinding(Verdict.BLOCK, "file.plugins", f"Atlas's own {first}/ is not written by file tools.")
+        return None
+    if any(_inside(real, Path(os.path.realpath(folder))) for folder in SYSTEM):
+        return FileFinding(Verdict.BLOCK, "file.system", f"{real} is in a folder of the system.")
+    if _inside(real, Path(os.path.realpath(home)) / ".ssh"):
+        return FileFinding(Verdict.ASK, "file.ssh", f"{real} is part of your SSH configuration.")
+    return None
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents

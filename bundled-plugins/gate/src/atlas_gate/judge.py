@@ -1,0 +1,148 @@
+"""Judges a command: reads it, holds every part against the rules, and says the strictest verdict.
+
+This is a guard, not a sandbox: it reads what a line says, and a program may still do what no line says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from atlas_gate.dangerous import DANGEROUS
+from atlas_gate.globs import Globs, escaped, plain_forms
+from atlas_gate.hardline import HARDLINE
+from atlas_gate.outward import OUTWARD
+from atlas_gate.parts import Part, forge_proof
+from atlas_gate.paths import Ground
+from atlas_gate.programs import PROGRAMS, RUNS_OTHERS
+from atlas_gate.reader import Reader, ScriptRead
+from atlas_gate.rules import Finding, Verdict, finding
+from atlas_gate.world import World
+
+_READER_BUGS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, re.error, RecursionError)
+_NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on one command, and what it rests on.
+
+    `rule` is the id of the rule that decided, `why` one sentence for a person. `parts` are the simple
+    commands the line comes to, `scripts` the files read with the digest to compare before running.
+    `always` is the glob an "always" would save, None where it would allow more than this command.
+    """
+
+    verdict: Verdict
+    rule: str
+    why: str
+    parts: tuple[Part, ...]
+    scripts: tuple[ScriptRead, ...]
+    always: str | None
+
+
+def judge(command: str, world: World) -> Judgement:
+    """Say what happens to a command in a world. Never raises, and runs nothing."""
+    command = forge_proof(command)
+    parts, scripts, faults = read_parts(command, world)
+    found = _strictest(command, parts, faults, world)
+    return Judgement(found.verdict, found.rule, found.why, tuple(parts), tuple(scripts), _always(command, parts))
+
+
+def read_parts(command: str, world: World) -> tuple[list[Part], list[ScriptRead], list[str]]:
+    """The simple commands of a line, the scripts read on the way, and what could not be read."""
+    reader = Reader(world, PROGRAMS)
+    try:
+        if world.shell == "powershell":
+            from atlas_gate.powershell import PowerShellReader
+
+            PowerShellReader(reader).read(command)
+        else:
+            reader.read(command)
+    except _READER_BUGS:
+        # A fault of the reader itself must not let the line through: it counts as not read.
+        reader.faults.append("the reader failed on it")
+    return reader.parts, list(reader.scripts.values()), reader.faults
+
+
+def _strictest(command: str, parts: list[Part], faults: list[str], world: World) -> Finding:
+    ground = Ground(world)
+    deny, ask, skip = (compiled_globs(globs) for globs in (world.trust.deny, world.trust.ask, world.trust.ask_skip))
+    whole = " ".join(command.split())
+    best = _NOTHING
+
+    def keep(candidate: Finding | None) -> None:
+        nonlocal best
+        if candidate is not None and candidate.verdict > best.verdict:
+            best = candidate
+
+    if faults:
+        verdict = Verdict.ASK if world.mode == "auto" else Verdict.REVIEW
+        keep(Finding(verdict, "unreadable", f"A part of it could not be read: {faults[0]}."))
+    for glob, verdict, rule in (
+        (deny.match([whole]), Verdict.BLOCK, "trust.deny"),
+        (ask.match([whole]), Verdict.ASK, "trust.ask"),
+    ):
+        if glob is not None:
+            keep(Finding(verdict, rule, _glob_sentence(rule, glob)))
+    seen: set[tuple[object, ...]] = set()
+    for part in parts:
+        # Loops and long scripts repeat themselves; the same part meets the same rules.
+        key = (part.words, part.redirects, part.folder, part.unread, part.suspicion, part.assignments, part.input)
+        if key in seen:
+            continue
+        seen.add(key)
+        keep(_judge_part(part, ground, deny, ask, skip))
+        if best.rule.startswith("never."):
+            break
+    if best.verdict is Verdict.REVIEW and world.mode == "auto":
+        return Finding(Verdict.RUN, best.rule, f"{best.why} Auto mode runs it unreviewed.")
+    return best
+
+
+def _judge_part(part: Part, ground: Ground, deny: Globs, ask: Globs, skip: Globs) -> Finding | None:
+    rule = HARDLINE.first(part, ground)
+    if rule is not None:
+        if part.suspicion in ("", "fork-bomb"):
+            return finding(Verdict.BLOCK, rule.id, rule.sentence, part)
+        return finding(Verdict.REVIEW, "danger.wrapped", "It may run a command that never runs.", part)
+    if part.suspicion:
+        return None
+    forms = plain_forms(part) if deny or ask or skip else []
+    glob = deny.match(forms)
+    if glob is not None:
+        return finding(Verdict.BLOCK, "trust.deny", _glob_sentence("trust.deny", glob), part)
+    glob = ask.match(forms)
+    if glob is not None:
+        return finding(Verdict.ASK, "trust.ask", _glob_sentence("trust.ask", glob), part)
+    for rules in (OUTWARD, DANGEROUS):
+        rule = rules.first(part, ground)
+        if rule is None or (rules is OUTWARD and skip and skip.match(forms[:1])):
+            continue
+        return finding(rules.verdict, rule.id, rule.sentence, part)
+    return None
+
+
+def _glob_sentence(rule: str, glob: str) -> str:
+    if rule == "trust.deny":
+        return f"Your deny list refuses {glob!r}."
+    return f"Your ask list wants to be asked about {glob!r}."
+
+
+@lru_cache(maxsize=64)
+def compiled_globs(globs: tuple[str, ...]) -> Globs:
+    """The globs of one list of settings, compiled once."""
+    return Globs(globs)
+
+
+def _always(command: str, parts: Iterable[Part]) -> str | None:
+    """The glob for this very line, unless what it runs can change while the line stays the same."""
+    line = command.strip()
+    if not line or "\n" in line:
+        return None
+    for part in parts:
+        runs_script = bool(part.words) and "/" in part.words[0].text and not part.words[0].text.startswith("/")
+        if part.name in RUNS_OTHERS or part.unread or runs_script:
+            return None
+    return escaped(line)

@@ -1,0 +1,149 @@
+"""Interpreters: where their source is, and what it does as parts of the line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas_gate.options import first_operand, read_options
+from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
+from atlas_gate.python_code import Deed, python_deeds
+from atlas_gate.reader import Handler, Reader
+from atlas_gate.script_code import script_deeds
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How an interpreter takes its source on the command line."""
+
+    name: str
+    code_options: tuple[str, ...]
+    with_value: tuple[str, ...]
+    only_checks: tuple[str, ...] = ()
+
+
+_PYTHON = Language("python", ("c",), ("c", "m", "W", "X"))
+_NODE = Language(
+    "javascript",
+    ("e", "p", "eval", "print"),
+    ("e", "p", "r", "eval", "print", "require", "import"),
+    only_checks=("-c", "--check"),
+)
+_PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"), only_checks=("-c", "-wc", "-cw"))
+_RUBY = Language("perl", ("e",), ("e", "r", "I", "C"), only_checks=("-c", "-wc", "-cw"))
+_PHP = Language("php", ("r",), ("r", "d", "f"), only_checks=("-l",))
+_LUA = Language("lua", ("e",), ("e", "l"))
+_APPLESCRIPT = Language("applescript", ("e",), ("e", "l"))
+
+LANGUAGES: dict[str, Language] = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "py"), _PYTHON),
+    **{f"python3.{minor}": _PYTHON for minor in range(6, 20)},
+    **dict.fromkeys(("node", "nodejs", "bun", "tsx", "ts-node"), _NODE),
+    "deno": Language("javascript", ("eval",), ()),
+    "perl": _PERL,
+    "ruby": _RUBY,
+    "php": _PHP,
+    **dict.fromkeys(("lua", "luajit", "lua5.4", "lua5.3"), _LUA),
+    "osascript": _APPLESCRIPT,
+}
+
+
+def run_language(reader: Reader, part: Part) -> str:
+    """Find the source an interpreter is given, and list what it does."""
+    language = LANGUAGES[part.name]
+    words = part.arguments
+    if language is _PYTHON:
+        words = _python_words(words)
+    if part.name == "deno":
+        words = tuple(word for word in words if word.text not in ("run", "eval"))
+    start = first_operand(words, with_value=language.with_value)
+    options = read_options(words[:start], with_value=language.with_value)
+    if any(word.text in language.only_checks for word in words[:start]):
+        return OUTPUT
+    sources = [value for name, value in (*options.values, *options.long) if name in language.code_options]
+    if part.name == "deno" and "eval" in part.texts and words:
+        sources = [words[-1].text]
+    module = options.value("m") if language is _PYTHON else None
+    if sources:
+        source = "\n".join(sources)
+        reader.unread(part, source, quiet_output=True)
+        return run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
+    if module is not None:
+        return _run_module(reader, part, module, words[start:])
+    if start < len(words) and words[start].text != "-":
+        for path in reader.operand_paths(words[start]):
+            text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
+            if text is not None:
+                reader.unread(part, text, quiet_output=True)
+                run_code(reader, text, language.name, words[start].shown())
+    elif part.input:
+        reader.unread(part, part.input)
+        run_code(reader, part.input, language.name, part.name)
+    return OUTPUT
+
+
+def _python_words(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """`-c` and `-m` end Python's options: what follows their value belongs to the program."""
+    for index, word in enumerate(words):
+        text = word.text
+        if not text.startswith("-") or text.startswith("--") or text == "-":
+            return words
+        if text[-1:] in ("c", "m") or "c" in text[1:]:
+            return (*words[: index + 2], Word("-"), *words[index + 2 :])
+    return words
+
+
+def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...]) -> str:
+    path = module.replace(".", "/")
+    for candidate in (f"{path}.py", f"{path}/__main__.py"):
+        text = reader.read_file(reader.state.path(candidate))
+        if text is not None:
+            run_code(reader, text, "python", f"python -m {module}")
+            return OUTPUT
+    arguments = rest[1:] if rest[:1] and rest[0].text == "-" else rest
+    return reader.run_words([Word(module), *arguments], "python -m", stdin=part.input)
+
+
+def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
+    """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
+    home = reader.world.home
+    deeds = python_deeds(source, home) if language == "python" else script_deeds(source, language, home)
+    if deeds is None:
+        deeds = script_deeds(source, "perl", home)
+    before = reader.origin
+    reader.origin = (*before, origin)
+    try:
+        for deed in deeds:
+            _run_deed(reader, deed, language)
+    finally:
+        reader.origin = before
+    printed = [deed.texts[0] + "\n" for deed in deeds if deed.kind == "print"]
+    return "".join(printed) or OUTPUT
+
+
+def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
+    texts = deed.texts
+    match deed.kind:
+        case "shell":
+            reader.run_text(texts[0], language)
+        case "words":
+            reader.run_words([Word(text) for text in texts], language)
+        case "delete":
+            reader.add(Part((Word("rm"), Word("-r"), Word(texts[0]))))
+        case "remove":
+            reader.add(Part((Word("rm"), Word(texts[0]))))
+        case "open":
+            reader.add(Part((Word("cat"), Word(texts[0]))))
+        case "write":
+            reader.add(Part((), redirects=(Redirect("", ">", Word(texts[0])),)))
+        case "code":
+            if is_constant(texts[0]):
+                run_code(reader, texts[0], language, "exec")
+        case "kill":
+            reader.add(Part((Word("kill"), Word("-9"), Word(texts[0]))))
+        case "print":
+            pass
+        case "forever-fork":
+            reader.add(Part((Word(language),), suspicion="fork-bomb"))
+
+
+HANDLERS: dict[str, Handler] = dict.fromkeys(LANGUAGES, run_language)

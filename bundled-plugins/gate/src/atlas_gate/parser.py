@@ -1,0 +1,554 @@
+"""Parses a bash text into its tree.
+
+A text that ends badly is still run by bash up to the line before the fault, so the parser keeps the
+lines it has read and says what is wrong with the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from atlas_gate.scanner import METACHARACTERS, Scanner
+from atlas_gate.syntax import (
+    AssignmentNode,
+    Case,
+    Condition,
+    For,
+    Function,
+    Group,
+    HereDocument,
+    Literal,
+    Loop,
+    Node,
+    Pipeline,
+    Redirection,
+    Sequence,
+    Simple,
+    Substitution,
+    Text,
+    UnreadableError,
+)
+
+_BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
+# Plain words, most of the usual line of a script, are read in one step.
+_PLAIN_WORDS = re.compile(r"[A-Za-z_./][\w./-]*(?=[ \t;|&)\n]|\Z)(?:[ \t]+[\w./:@%+,-]+(?=[ \t;|&)\n]|\Z))*", re.ASCII)
+_BLANK_STARTS = frozenset((" ", "\t", "\\", "#"))
+_COMMENT = re.compile(r"#[^\n]*")
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|coproc|!|\{|\}|\[\[)"
+    r"(?=[ \t\n;&|<>()]|\\\n|\Z)"
+)
+_CLOSERS: Final = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
+_REDIRECTION = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?=|\[)")
+_FUNCTION = re.compile(r"([^\s;&|<>()$`'\"\\=]+)[ \t]*\([ \t]*\)")
+_NAME = re.compile(r"[^\s;&|<>()$`'\"\\]+")
+_DECLARATIONS: Final = frozenset(("declare", "typeset", "local", "export", "readonly"))
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What could be read, and why the rest could not, if any is left."""
+
+    script: Sequence
+    fault: str | None
+
+
+def parse(text: str) -> Parsed:
+    """Read a whole text. A fault leaves the lines before it."""
+    parser = Parser(text)
+    try:
+        return parser.whole()
+    except RecursionError:
+        return Parsed(Sequence(()), "it is nested too deeply")
+
+
+class Parser(Scanner):
+    """Recursive descent over the grammar of bash, on the unchanged text."""
+
+    def whole(self) -> Parsed:
+        """Every line; a line that cannot be read ends it."""
+        lines: list[Node] = []
+        while True:
+            try:
+                self._skip_lines()
+                if self.position >= len(self.text):
+                    return Parsed(Sequence(tuple(lines)), None)
+                found: list[Node] = []
+                self._list_into(found, one_line=True)
+                if not found:
+                    raise UnreadableError(f"{self._here()!r} is out of place")
+                lines.extend(found)
+            except UnreadableError as error:
+                return Parsed(Sequence(tuple(lines)), str(error))
+
+    def statements(self, closer: str) -> Sequence:
+        """The commands up to a closer, which is consumed."""
+        self._deeper()
+        pending, self.pending = self.pending, []
+        items: list[Node] = []
+        self._list_into(items)
+        self.expect(closer)
+        self._read_documents()
+        self.pending = pending
+        self.depth -= 1
+        return Sequence(tuple(items))
+
+    def nested(self, text: str) -> Sequence:
+        """The commands of another text, such as the inside of backticks."""
+        parsed = Parser(text, depth=self.depth + 1).whole()
+        if parsed.fault is not None:
+            raise UnreadableError(parsed.fault)
+        return parsed.script
+
+    # Lists, pipelines, commands.
+
+    def _list_into(self, items: list[Node], *, one_line: bool = False) -> None:
+        while True:
+            if one_line and items:
+                self._skip_blanks()
+                if self.position >= len(self.text) or self.text[self.position] == "\n":
+                    return
+            else:
+                self._skip_lines()
+            if self.position >= len(self.text) or self.text[self.position] in ");" or self._closes():
+                if one_line and items:
+                    raise UnreadableError(f"{self._here()!r} is out of place")
+                return
+            items.append(self._and_or())
+            self._skip_blanks()
+            character = self.text[self.position : self.position + 1]
+            if character == ";" and self.text[self.position : self.position + 2] in (";;", ";&"):
+                return
+            if character == "&":
+                items[-1] = Group(items[-1], "&")
+                self.position += 1
+            elif character == ";":
+                self.position += 1
+            elif character == "\n" or not character:
+                continue
+            elif (character == ")" or self._closes()) and not one_line:
+                return
+            else:
+                raise UnreadableError(f"{self._here()!r} is out of place")
+
+    def _and_or(self) -> Node:
+        items = [self._pipeline()]
+        while True:
+            self._skip_blanks()
+            if self.text.startswith(("&&", "||"), self.position):
+                self.position += 2
+                self._skip_lines()
+                items.append(self._pipeline())
+            else:
+                return items[0] if len(items) == 1 else Sequence(tuple(items))
+
+    def _pipeline(self) -> Node:
+        commands = [self._command()]
+        while True:
+            self._skip_blanks()
+            if self.text.startswith("|", self.position) and not self.text.startswith("||", self.position):
+                self.position += 2 if self.text.startswith("|&", self.position) else 1
+                self._skip_lines()
+                commands.append(self._command())
+            else:
+                return commands[0] if len(commands) == 1 else Pipeline(tuple(commands))
+
+    def _command(self) -> Node:
+        self._skip_blanks()
+        reserved = _RESERVED.match(self.text, self.position)
+        if reserved is not None:
+            return self._reserved(reserved.group())
+        if self.text.startswith("((", self.position):
+            condition = self._arithmetic_command()
+            if condition is not None:
+                return condition
+        if self.text.startswith("(", self.position):
+            self.position += 1
+            return self._redirected(self.statements(")"), "( )", is_subshell=True)
+        function = _FUNCTION.match(self.text, self.position)
+        if function is not None:
+            self.position = function.end()
+            self._skip_lines()
+            return Function(function.group(1), self._command())
+        return self._simple()
+
+    def _reserved(self, word: str) -> Node:
+        if word in _CLOSERS:
+            raise UnreadableError(f"{word!r} is out of place")
+        self._deeper()
+        self.position += len(word)
+        node = self._compound(word)
+        self.depth -= 1
+        return node
+
+    def _compound(self, word: str) -> Node:
+        match word:
+            case "!":
+                return self._pipeline()
+            case "time":
+                self._skip_blanks()
+                if self.text.startswith("-p", self.position):
+                    self.position += 2
+                self._skip_blanks()
+                ends = self.text[self.position : self.position + 1] in ("", "\n", ";", "&", "|", ")")
+                return Sequence(()) if ends else self._pipeline()
+            case "{":
+                body = self._block()
+                self._close("}")
+                return self._redirected(body, "{ }")
+            case "if":
+                return self._if()
+            case "while" | "until":
+                condition = self._block()
+                self._close("do")
+                body = self._block()
+                self._close("done")
+                return self._redirected(Loop(condition, body), word)
+            case "for" | "select":
+                return self._for(word)
+            case "case":
+                return self._case()
+            case "function":
+                return self._function()
+            case "coproc":
+                return self._coproc()
+            case _:
+                return self._condition()
+
+    def _block(self) -> Sequence:
+        items: list[Node] = []
+        self._list_into(items)
+        return Sequence(tuple(items))
+
+    def _if(self) -> Node:
+        branches: list[Node] = [self._block()]
+        self._close("then")
+        branches.append(self._block())
+        while True:
+            word = self._closes()
+            if word == "elif":
+                self._close("elif")
+                branches.append(self._block())
+                self._close("then")
+                branches.append(self._block())
+            elif word == "else":
+                self._close("else")
+                branches.append(self._block())
+            else:
+                self._close("fi")
+                return self._redirected(Sequence(tuple(branches)), "if")
+
+    def _for(self, word: str) -> Node:
+        self._skip_blanks()
+        words: tuple[Text, ...] | None = None
+        name = ""
+        header: Condition | None = None
+        if self.text.startswith("((", self.position):
+            header = self._arithmetic_command()
+            if header is None:
+                raise UnreadableError("a loop header cannot be read")
+        else:
+            match = _NAME.match(self.text, self.position)
+            if match is None:
+                raise UnreadableError("a loop has no variable")
+            name = match.group()
+            self.position = match.end()
+            self._skip_lines()
+            if re.compile(r"in(?=[ \t\n;])").match(self.text, self.position):
+                self.position += 2
+                words = tuple(self._words_to_the_end())
+        self._skip_separators()
+        closer = "done"
+        if self.text.startswith("{", self.position):
+            self.position += 1
+            closer = "}"
+        else:
+            self._close("do")
+        body = self._block()
+        self._close(closer)
+        if header is not None:
+            return self._redirected(Sequence((header, body)), word)
+        return self._redirected(For(name, words, body), word)
+
+    def _words_to_the_end(self) -> list[Text]:
+        words: list[Text] = []
+        while True:
+            self._skip_blanks()
+            if self.text[self.position : self.position + 1] in ("", "\n", ";"):
+                return words
+            words.append(self._required_word())
+
+    def _case(self) -> Node:
+        self._skip_blanks()
+        subject = self._required_word()
+        self._skip_lines()
+        if not self.text.startswith("in", self.position):
+            raise UnreadableError("'in' is missing after 'case'")
+        self.position += 2
+        patterns: list[Text] = []
+        arms: list[Sequence] = []
+        while True:
+            self._skip_lines()
+            if self._closes() == "esac":
+                self._close("esac")
+                return self._redirected(Case(subject, tuple(patterns), tuple(arms)), "case")
+            if self.text.startswith("(", self.position):
+                self.position += 1
+            while True:
+                self._skip_blanks()
+                patterns.append(self._required_word())
+                self._skip_blanks()
+                if not self.text.startswith("|", self.position):
+                    break
+                self.position += 1
+            self.expect(")")
+            arms.append(self._block())
+            self._skip_lines()
+            for end in (";;&", ";;", ";&"):
+                if self.text.startswith(end, self.position):
+                    self.position += len(end)
+                    break
+            else:
+                if self._closes() != "esac":
+                    raise UnreadableError("'esac' is missing")
+
+    def _function(self) -> Node:
+        self._skip_blanks()
+        name = _NAME.match(self.text, self.position)
+        if name is None:
+            raise UnreadableError("a function has no name")
+        self.position = name.end()
+        self._skip_blanks()
+        parentheses = re.compile(r"\([ \t]*\)").match(self.text, self.position)
+        if parentheses is not None:
+            self.position = parentheses.end()
+        self._skip_lines()
+        return Function(name.group(), self._command())
+
+    def _coproc(self) -> Node:
+        named = re.compile(r"[ \t]+[A-Za-z_]\w*[ \t]+(?=[{(])").match(self.text, self.position)
+        if named is not None:
+            self.position = named.end()
+        return Group(self._command(), "coproc")
+
+    def _condition(self) -> Node:
+        """`[[ ... ]]`, whose operators include the metacharacters."""
+        words: list[Text] = []
+        while True:
+            self._skip_lines()
+            if self.position >= len(self.text):
+                raise UnreadableError("']]' is missing")
+            if self.text.startswith("]]", self.position):
+                self.position += 2
+                return self._redirected(Condition(tuple(words)), "[[ ]]")
+            if self.text[self.position] in METACHARACTERS:
+                self.position += 1
+                continue
+            words.append(self._required_word())
+
+    def _arithmetic_command(self) -> Condition | None:
+        before = self.position
+        if before + 2 in self.not_arithmetic:
+            return None
+        self.position += 2
+        try:
+            content = self.pieces("arithmetic")
+            self.expect("))")
+        except UnreadableError:
+            self.position = before
+            self.not_arithmetic.add(before + 2)
+            return None
+        return Condition((Text(tuple(content)),))
+
+    def _redirected(self, body: Node, origin: str, *, is_subshell: bool = False) -> Node:
+        redirections: list[Redirection] = []
+        while True:
+            self._skip_blanks()
+            redirection = self._redirection()
+            if redirection is None:
+                break
+            redirections.append(redirection)
+        return Group(body, origin, is_subshell, tuple(redirections))
+
+    # Simple commands.
+
+    def _simple(self) -> Node:
+        assignments: list[AssignmentNode] = []
+        words: list[Text | AssignmentNode] = []
+        redirections: list[Redirection] = []
+        declares = False
+        plain = _PLAIN_WORDS.match(self.text, self.position)
+        if plain is not None:
+            texts = plain.group().split()
+            declares = texts[0] in _DECLARATIONS
+            words.extend([plain_word(text) for text in texts])
+            self.position = plain.end()
+        while True:
+            self._skip_blanks()
+            if self.position >= len(self.text):
+                break
+            character = self.text[self.position]
+            if character in "<>&" or character.isdigit() or character == "{":
+                redirection = self._redirection()
+                if redirection is not None:
+                    redirections.append(redirection)
+                    continue
+            if character in METACHARACTERS and not self.text.startswith(("<(", ">("), self.position):
+                break
+            if not words or declares:
+                assignment = self._assignment()
+                if assignment is not None:
+                    (words if words else assignments).append(assignment)  # type: ignore[arg-type]  # both hold it
+                    continue
+            word = self._required_word()
+            if not words and len(word.pieces) == 1 and isinstance(word.pieces[0], Literal):
+                declares = word.pieces[0].text in _DECLARATIONS
+            words.append(word)
+        if not (assignments or words or redirections):
+            raise UnreadableError(f"{self._here()!r} is out of place")
+        return Simple(tuple(assignments), tuple(words), tuple(redirections))
+
+    def _required_word(self) -> Text:
+        before = self.position
+        word = self.word()
+        if self.position == before:
+            raise UnreadableError(f"{self._here()!r} is out of place")
+        return word
+
+    def _assignment(self) -> AssignmentNode | None:
+        match = _ASSIGNMENT.match(self.text, self.position)
+        if match is None:
+            return None
+        before = self.position
+        self.position = match.end()
+        subscript: Text | None = None
+        operator = match.group(2)
+        if operator == "[":
+            subscript = Text(tuple(self.pieces("subscript")))
+            closing = re.compile(r"\](\+?=)").match(self.text, self.position)
+            if closing is None:
+                self.position = before
+                return None
+            operator = closing.group(1)
+            self.position = closing.end()
+        appends = operator == "+="
+        if self.text.startswith("(", self.position):
+            self.position += 1
+            return AssignmentNode(match.group(1), Text(()), appends, subscript, tuple(self._elements()))
+        return AssignmentNode(match.group(1), self.word(), appends, subscript)
+
+    def _elements(self) -> list[Text]:
+        elements: list[Text] = []
+        while True:
+            self._skip_lines()
+            if self.text.startswith(")", self.position):
+                self.position += 1
+                return elements
+            elements.append(self._required_word())
+
+    def _redirection(self) -> Redirection | None:
+        match = _REDIRECTION.match(self.text, self.position)
+        if match is None:
+            return None
+        self.position = match.end()
+        self._skip_blanks()
+        operator = match.group(2)
+        target = self._required_word()
+        if operator not in ("<<", "<<-"):
+            return Redirection(match.group(1) or "", operator, target)
+        delimiter, is_quoted = _delimiter(target)
+        document = HereDocument(delimiter, is_quoted, operator == "<<-")
+        self.pending.append(document)
+        return Redirection(match.group(1) or "", operator, target, document)
+
+    def _read_documents(self) -> None:
+        """Read the bodies of the here-documents opened on the line that just ended."""
+        waiting, self.pending = self.pending, []
+        for document in waiting:
+            lines: list[str] = []
+            while self.position < len(self.text):
+                end = self.text.find("\n", self.position)
+                end = len(self.text) if end < 0 else end
+                line = self.text[self.position : end]
+                self.position = min(end + 1, len(self.text))
+                if document.strips_tabs:
+                    line = line.lstrip("\t")
+                if line == document.delimiter:
+                    break
+                lines.append(line + "\n")
+            body = "".join(lines)
+            if document.is_quoted:
+                document.body = Text((Literal(body, True),))
+            else:
+                inner = Parser(body, depth=self.depth + 1)
+                document.body = Text(tuple(inner.pieces("document")))
+
+    # Blanks and closers.
+
+    def _skip_blanks(self) -> None:
+        if self.text[self.position : self.position + 1] not in _BLANK_STARTS:
+            return
+        blanks = _BLANKS.match(self.text, self.position)
+        if blanks is not None:
+            self.position = blanks.end()
+        if self.text.startswith("#", self.position):
+            previous = self.text[self.position - 1 : self.position]
+            if not previous or previous in METACHARACTERS:
+                comment = _COMMENT.match(self.text, self.position)
+                if comment is not None:
+                    self.position = comment.end()
+
+    def _skip_lines(self) -> None:
+        while True:
+            self._skip_blanks()
+            if not self.text.startswith("\n", self.position):
+                return
+            self.position += 1
+            if self.pending:
+                self._read_documents()
+
+    def _skip_separators(self) -> None:
+        self._skip_lines()
+        if self.text.startswith(";", self.position):
+            self.position += 1
+            self._skip_lines()
+
+    def _closes(self) -> str:
+        reserved = _RESERVED.match(self.text, self.position)
+        return reserved.group() if reserved is not None and reserved.group() in _CLOSERS else ""
+
+    def _close(self, word: str) -> None:
+        self._skip_lines()
+        if self._closes() != word:
+            raise UnreadableError(f"{word!r} is missing")
+        self.position += len(word)
+
+    def _deeper(self) -> None:
+        self.depth += 1
+        if self.depth > 40:
+            raise UnreadableError("it is nested too deeply")
+
+    def _here(self) -> str:
+        return self.text[self.position : self.position + 12] or "the end"
+
+
+@lru_cache(maxsize=4096)
+def plain_word(text: str) -> Text:
+    """A word of plain characters."""
+    return Text((Literal(text, False),))
+
+
+def _delimiter(target: Text) -> tuple[str, bool]:
+    text: list[str] = []
+    is_quoted = False
+    for piece in target.pieces:
+        if isinstance(piece, Literal):
+            text.append(piece.text)
+            is_quoted = is_quoted or piece.quoted
+        elif isinstance(piece, Substitution):
+            raise UnreadableError("a here-document's delimiter cannot be read")
+    return "".join(text), is_quoted

@@ -1,0 +1,98 @@
+"""Every program the reader looks through, by name."""
+
+from __future__ import annotations
+
+from atlas_gate import filters, languages, shells, tools, wrappers
+from atlas_gate.dangerous import DANGEROUS
+from atlas_gate.hardline import HARDLINE
+from atlas_gate.outward import OUTWARD
+from atlas_gate.parts import OUTPUT, Part
+from atlas_gate.reader import Handler, Programs, Reader
+
+
+def _npm_like(reader: Reader, part: Part) -> str:
+    """Package managers both run a package's script and wrap any program."""
+    tools.HANDLERS[part.name](reader, part)
+    wrappers.HANDLERS[part.name](reader, part)
+    return OUTPUT
+
+
+def _bun(reader: Reader, part: Part) -> str:
+    if any(text.endswith((".js", ".ts", ".mjs", ".tsx")) or text in ("-e", "--eval") for text in part.texts[:2]):
+        return languages.run_language(reader, part)
+    return _npm_like(reader, part)
+
+
+def _powershell(reader: Reader, part: Part) -> str:
+    from atlas_gate.powershell import PowerShellReader
+    from atlas_gate.powershell_commands import run_powershell
+
+    run_powershell(PowerShellReader(reader), part)
+    return OUTPUT
+
+
+def _cmd(reader: Reader, part: Part) -> str:
+    from atlas_gate.powershell import PowerShellReader
+    from atlas_gate.powershell_commands import run_cmd_line
+
+    texts = part.texts
+    start = next((at for at, text in enumerate(texts) if text.lower() in ("/c", "/k")), None)
+    if start is not None:
+        run_cmd_line(PowerShellReader(reader), " ".join(texts[start + 1 :]))
+    return OUTPUT
+
+
+BY_NAME: dict[str, Handler] = {
+    **wrappers.HANDLERS,
+    **tools.HANDLERS,
+    **languages.HANDLERS,
+    **filters.HANDLERS,
+    **shells.HANDLERS,
+    **dict.fromkeys(("npm", "pnpm", "yarn"), _npm_like),
+    "bun": _bun,
+    "powershell": _powershell,
+    "pwsh": _powershell,
+    "cmd": _cmd,
+}
+
+# What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.
+RUNS_OTHERS = frozenset(
+    (
+        *shells.SHELLS,
+        *wrappers.WRAPPERS,
+        *languages.LANGUAGES,
+        "env",
+        "su",
+        "xargs",
+        "parallel",
+        "ssh",
+        "at",
+        "batch",
+        "eval",
+        "source",
+        ".",
+        "command",
+        "builtin",
+        "exec",
+        "docker",
+        "podman",
+        "kubectl",
+        "find",
+        "fd",
+        "make",
+        "uv",
+        "poetry",
+        "npx",
+        "powershell",
+        "pwsh",
+        "cmd",
+        "iex",
+        "invoke-expression",
+    )
+)
+
+_KNOWN = tuple(
+    dict.fromkeys((*HARDLINE.programs(), *shells.SHELLS, *OUTWARD.programs(), *DANGEROUS.programs(), *BY_NAME))
+)
+
+PROGRAMS = Programs(BY_NAME, shells.run_program, shells.run_assignments, _KNOWN)

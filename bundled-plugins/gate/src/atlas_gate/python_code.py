@@ -1,0 +1,349 @@
+"""Looks through Python source for what it does to the machine, by its own parser.
+
+Strings are data: only what a call runs, deletes or opens counts. Constants are folded as far as
+assignments, joins, formatting and base64 go.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from atlas_gate.parts import UNKNOWN
+from atlas_gate.syntax import TEXT_LIMIT
+
+Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+Value: TypeAlias = "str | list[Value] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One thing a source does: a shell text or words it runs, or a path it deletes, opens or writes."""
+
+    kind: Kind
+    texts: tuple[str, ...]
+
+
+_SHELL_CALLS = frozenset(
+    [
+        "os.system",
+        "os.popen",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+        "commands.getoutput",
+        "asyncio.create_subprocess_shell",
+        "anyio.run_process",
+        "trio.run_process",
+        "sh",
+        "popen2.popen2",
+    ]
+)
+_PROCESS_CALLS = frozenset(
+    f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
+) | frozenset(("asyncio.create_subprocess_exec", "pty.spawn", "pexpect.spawn", "pexpect.run"))
+_DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
+_REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
+_OPENING_CALLS = frozenset(
+    (
+        "open",
+        "io.open",
+        "os.open",
+        "sqlite3.connect",
+        "shutil.copy",
+        "shutil.copyfile",
+        "shutil.copytree",
+        "shutil.move",
+        "os.rename",
+        "os.replace",
+        "os.symlink",
+        "os.listdir",
+        "os.scandir",
+        "glob.glob",
+        "os.walk",
+    )
+)
+_PATH_METHODS = frozenset(
+    [
+        "read_text",
+        "read_bytes",
+        "write_text",
+        "write_bytes",
+        "open",
+        "unlink",
+        "rmdir",
+        "rename",
+        "replace",
+        "touch",
+        "mkdir",
+        "iterdir",
+        "glob",
+    ]
+)
+
+
+def python_deeds(source: str, home: str) -> list[Deed] | None:
+    """What the source does, in its order; None when it is no Python this parser knows."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    walker = _Walker(home)
+    try:
+        walker.visit(tree)
+    except RecursionError:
+        return None
+    return walker.deeds
+
+
+class _Walker(ast.NodeVisitor):
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.deeds: list[Deed] = []
+        self.names: dict[str, str] = {}
+        self.values: dict[str, Value] = {}
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.names[alias.asname or alias.name.split(".")[0]] = (
+                alias.name if alias.asname else alias.name.split(".")[0]
+            )
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                dotted = self._dotted(node.value)
+                if dotted and isinstance(node.value, ast.Attribute | ast.Name):
+                    self.names[target.id] = dotted
+                self.values[target.id] = self._value(node.value)
+
+    def visit_While(self, node: ast.While) -> None:
+        if isinstance(node.test, ast.Constant) and node.test.value:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Call) and self._dotted(inner.func) == "os.fork":
+                    self.deeds.append(Deed("forever-fork", ()))
+        self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:
+        values = self._value(node.iter)
+        if isinstance(node.target, ast.Name) and isinstance(values, list):
+            for value in values[:50]:
+                self.values[node.target.id] = value
+                for statement in node.body:
+                    self.visit(statement)
+        self.generic_visit(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
+        first = generators[0]
+        values = self._value(first.iter)
+        self.generic_visit(node)
+        if isinstance(first.target, ast.Name) and isinstance(values, list):
+            for value in values[:50]:
+                self.values[first.target.id] = value
+                self.visit(element)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.generic_visit(node)
+        name = self._dotted(node.func)
+        arguments = [self._value(argument) for argument in node.args]
+        keywords = {keyword.arg: self._value(keyword.value) for keyword in node.keywords if keyword.arg}
+        first = arguments[0] if arguments else keywords.get("args", keywords.get("path"))
+        if name in _SHELL_CALLS:
+            self._add("shell", first)
+        elif name in _PROCESS_CALLS:
+            shell = any(
+                keyword.arg == "shell" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+                for keyword in node.keywords
+            )
+            if isinstance(first, list):
+                if shell and first:
+                    self._add("shell", first[0])
+                else:
+                    self._add("words", first)
+            elif name.startswith("asyncio"):
+                self._add("words", arguments)
+            else:
+                self._add("shell", first)
+        elif name.startswith(("os.exec", "os.spawn")) or name == "os.posix_spawn":
+            words = arguments[1:] if name.startswith("os.exec") else arguments[2:]
+            flat = words[0] if words and isinstance(words[0], list) else words
+            self._add("words", flat)
+        elif name in _DELETING_CALLS:
+            self._add("delete", first)
+        elif name in _REMOVING_CALLS:
+            self._add("remove", first)
+        elif name in _OPENING_CALLS:
+            mode = arguments[1] if len(arguments) > 1 else keywords.get("mode")
+            writes = name in ("open", "io.open") and isinstance(mode, str) and any(letter in mode for letter in "wax+")
+            writes = writes or name.startswith(("shutil.", "os.re"))
+            for argument in arguments[: 2 if name.startswith(("shutil", "os.")) else 1]:
+                self._add("write" if writes else "open", argument)
+        elif name in ("exec", "eval", "builtins.exec", "builtins.eval"):
+            self._add("code", first)
+        elif name in ("print", "sys.stdout.write"):
+            self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
+        elif name == "os.kill":
+            self._add("kill", "".join(value for value in [_number(node.args[0] if node.args else None)] if value))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
+            path = self._value(node.func.value)
+            if isinstance(path, str) and ("/" in path or "~" in path):
+                kind: Kind = "write" if node.func.attr in ("write_text", "write_bytes", "rename", "touch") else "open"
+                kind = "remove" if node.func.attr in ("unlink", "rmdir") else kind
+                self._add(kind, path)
+
+    def _add(self, kind: Kind, value: Value) -> None:
+        if isinstance(value, list):
+            texts = tuple(text if isinstance(text, str) else UNKNOWN for text in value)
+        else:
+            texts = (value if isinstance(value, str) else UNKNOWN,)
+        self.deeds.append(Deed(kind, texts))
+
+    def _dotted(self, node: ast.AST) -> str:
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            head = self._dotted(node.value)
+            return f"{head}.{node.attr}" if head else ""
+        if isinstance(node, ast.Call):
+            name = self._dotted(node.func)
+            if name in ("__import__", "importlib.import_module") and node.args:
+                module = self._value(node.args[0])
+                return module if isinstance(module, str) else ""
+            if name == "getattr" and len(node.args) > 1:
+                attribute = self._value(node.args[1])
+                return f"{self._dotted(node.args[0])}.{attribute}"
+        return ""
+
+    def _value(self, node: ast.AST | None) -> Value:
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Constant(value=bytes(content)):
+                return content.decode("utf-8", "replace")
+            case ast.Name(id=name):
+                return self.values.get(name)
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return [self._value(item) for item in items]
+            case ast.JoinedStr(values=items):
+                return "".join(self._text(item) for item in items)
+            case ast.FormattedValue(value=inner):
+                return self._text(inner)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                first, second = self._value(left), self._value(right)
+                if isinstance(first, list) and isinstance(second, list):
+                    return first + second
+                return self._text(left) + self._text(right)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return f"{self._text(left).rstrip('/')}/{self._text(right)}"
+            case ast.BinOp(left=left, op=ast.Mod(), right=right):
+                return _formatted(self._text(left), self._value(right))
+            case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int(count))) if 0 <= count < 100:
+                return self._text(left) * count
+            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if (
+                _number(step) == "-1"
+            ):
+                return self._text(value)[::-1]
+            case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
+                return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
+            case ast.Attribute(value=inner, attr="parent"):
+                return self._text(inner).rstrip("/").rpartition("/")[0] or "/"
+            case ast.Call():
+                return self._call_value(node)
+            case _:
+                return None
+
+    def _text(self, node: ast.AST) -> str:
+        value = self._value(node)
+        return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
+
+    def _call_value(self, node: ast.Call) -> Value:
+        name = self._dotted(node.func)
+        arguments = [self._value(argument) for argument in node.args]
+        first = arguments[0] if arguments else None
+        tail = name.rsplit(".", 1)[-1]
+        if name.endswith("Path.home"):
+            return self.home
+        if tail in ("Path", "PosixPath", "PurePath", "join") and (name.endswith(("Path", "path.join"))):
+            return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
+        if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
+            return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
+        if name in ("os.environ.get", "os.getenv") and first in ("HOME", "USERPROFILE"):
+            return self.home
+        if name == "shlex.split" and isinstance(first, str):
+            return list(first.split())
+        if isinstance(first, str) and (decoder := _DECODERS.get(tail)):
+            try:
+                return decoder(first)
+            except (ValueError, binascii.Error):
+                return None
+        if tail == "chr" and node.args:
+            number = _number(node.args[0])
+            return chr(int(number)) if number and 0 <= int(number) < 0x110000 else None
+        if isinstance(node.func, ast.Attribute):
+            return self._method_value(node.func, arguments)
+        return None
+
+    def _method_value(self, function: ast.Attribute, arguments: list[Value]) -> Value:
+        owner = self._value(function.value)
+        first = arguments[0] if arguments else None
+        if isinstance(first, list) and function.attr == "join" and isinstance(owner, str):
+            return owner.join(text if isinstance(text, str) else UNKNOWN for text in first)
+        if not isinstance(owner, str):
+            return None
+        match function.attr:
+            case "decode" | "encode" | "strip" | "expanduser" | "resolve" | "absolute" | "as_posix" | "rstrip":
+                return owner.replace("~", self.home, 1) if function.attr == "expanduser" else owner.strip()
+            case "lower" | "upper":
+                return owner.lower() if function.attr == "lower" else owner.upper()
+            case "split":
+                return list(owner.split(first if isinstance(first, str) else None))
+            case "replace" if len(arguments) == 2 and isinstance(first, str) and isinstance(arguments[1], str):
+                return owner.replace(first, arguments[1])
+            case "format":
+                return re.sub(r"\{\w*\}", lambda _: str(arguments.pop(0) or UNKNOWN) if arguments else UNKNOWN, owner)
+            case "joinpath":
+                return "/".join([owner, *(text if isinstance(text, str) else UNKNOWN for text in arguments)])
+            case _:
+                return None
+
+
+_DECODERS: dict[str, Callable[[str], str]] = {
+    "b64decode": lambda text: base64.b64decode(text).decode("utf-8", "replace"),
+    "decodebytes": lambda text: base64.b64decode(text).decode("utf-8", "replace"),
+    "b32decode": lambda text: base64.b32decode(text).decode("utf-8", "replace"),
+    "unhexlify": lambda text: bytes.fromhex(text).decode("utf-8", "replace"),
+    "fromhex": lambda text: bytes.fromhex(text).decode("utf-8", "replace"),
+}
+
+
+def _number(node: ast.AST | None) -> str | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else "-" + inner
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return str(node.value)
+    return None
+
+
+def _formatted(pattern: str, value: Value) -> str:
+    values = list(value) if isinstance(value, list) else [value]
+    return re.sub(r"%[sd]", lambda _: str((values.pop(0) if values else None) or UNKNOWN), pattern)

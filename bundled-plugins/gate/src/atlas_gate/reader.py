@@ -1,0 +1,578 @@
+"""Walks a parsed line the way a shell runs it, and lists every simple command it comes to.
+
+Nothing is run. Variables, folders, functions and the files a line writes are followed as far as they
+are known; every branch is taken; what a program prints is known only for the few that a disguise is
+made of (`echo`, `printf`, `base64 -d` and their kind, in the module `filters`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from atlas_gate.expansion import Expander, split_fields
+from atlas_gate.parser import parse
+from atlas_gate.parts import (
+    ANY,
+    OUTPUT,
+    UNKNOWN,
+    Assignment,
+    Part,
+    Redirect,
+    Word,
+    forge_proof,
+    is_constant,
+    program_name,
+    strongest_mark,
+)
+from atlas_gate.state import State, Value
+from atlas_gate.syntax import (
+    AssignmentNode,
+    Case,
+    Condition,
+    For,
+    Function,
+    Group,
+    Literal,
+    Loop,
+    Node,
+    Pipeline,
+    Redirection,
+    Sequence,
+    Simple,
+    Text,
+    UnreadableError,
+    bounded,
+)
+from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
+
+# How deep evals, functions and scripts may go into each other.
+DEPTH_LIMIT: Final = 24
+# How many commands the line may come to beyond those written in it: loops and functions multiply.
+REPEAT_LIMIT: Final = 20_000
+
+_KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
+
+Handler: TypeAlias = "Callable[[Reader, Part], str]"
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """What looks through a program: by its name, for any other, and for assignments in front of it."""
+
+    by_name: Mapping[str, Handler]
+    other: Handler
+    assignments: Callable[[Reader, Part], None]
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRead:
+    """A script the line runs, and the digest of the bytes that were judged."""
+
+    path: str
+    sha256: str
+
+
+class Reader:
+    """Reads one line into parts. It owns the state, the parts and the scripts it has read."""
+
+    def __init__(self, world: World, programs: Programs) -> None:
+        self.world = world
+        self.programs = programs
+        self.parts: list[Part] = []
+        self.scripts: dict[str, ScriptRead] = {}
+        self.faults: list[str] = []
+        self.state = State(home=world.home, folder=world.cwd, variables=dict(world.environment))
+        self.state.variables.setdefault("HOME", world.home)
+        self.state.variables.setdefault("ATLAS_HOME", world.atlas_home)
+        self.state.variables.setdefault("IFS", " \t\n")
+        self.origin: tuple[str, ...] = ()
+        self.input = ""
+        self.is_captured = False
+        self._depth = 0
+        self._repeats = 0
+        self._processes = 0
+        self._calls: list[tuple[int, tuple[str, ...]]] = []
+
+    # What the handlers of programs call.
+
+    def run_text(
+        self,
+        text: str,
+        origin: str,
+        *,
+        positional: tuple[str, ...] = (),
+        name: str = "bash",
+        stdin: str = "",
+        same_shell: bool = False,
+    ) -> str:
+        """Read a text that a shell runs, and answer what it prints."""
+        if not is_constant(text) and len(text.strip()) <= 1:
+            return OUTPUT
+        with _Deeper(self, origin) as allowed:
+            if not allowed:
+                return OUTPUT
+            before = self.state
+            if not same_shell:
+                self.state = before.copy()
+                self.state.positional, self.state.script_name = positional, name
+            elif positional:
+                self.state.positional = positional
+            parsed = parse(text)
+            if parsed.fault is not None:
+                self.faults.append(parsed.fault)
+            try:
+                return self._run(parsed.script, stdin)
+            finally:
+                if not same_shell:
+                    self.state = before
+
+    def run_words(self, words: tuple[Word, ...] | list[Word], origin: str, *, stdin: str = "") -> str:
+        """Read a command that another one runs, given as words."""
+        if not words:
+            return OUTPUT
+        with _Deeper(self, origin) as allowed:
+            if not allowed:
+                return OUTPUT
+            return self._dispatch(Part(tuple(words), input=stdin))
+
+    def add(self, part: Part) -> Part:
+        """Put a part on the list, with where it was found."""
+        if part.words and part.words[0].is_pattern:
+            part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
+        links = tuple(self.state.links.items()) if self.state.links else ()
+        # Written out: `dataclasses.replace` takes a fifth of the time of a long script.
+        placed = Part(
+            part.words,
+            part.assignments,
+            part.redirects,
+            self.origin,
+            self.state.folder,
+            part.unread,
+            part.input,
+            links,
+            part.suspicion,
+        )
+        self.parts.append(placed)
+        return placed
+
+    def _matched_program(self, word: Word) -> Word:
+        """The program a pattern such as `/bin/r?` may name, taking the one the rules know."""
+        name = program_name(word.text)
+        known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
+        return word if known is None else Word(known)
+
+    def suspect(self, part: Part, suspicion: str) -> None:
+        """List a command that is only suspected: a word of a program the gate does not know."""
+        self.parts.append(
+            replace(part, origin=self.origin, folder=self.state.folder, suspicion=suspicion, redirects=())
+        )
+
+    def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
+        """Note that a command runs a text that is not wholly known, with the reason in the part."""
+        if is_constant(text):
+            return
+        mark = strongest_mark(text)
+        if quiet_output and mark == OUTPUT:
+            return
+        reason = {"\uf8f2": "fetched", "\uf8f3": "decoded"}.get(mark, "unknown")
+        self.parts.append(replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=()))
+
+    def read_file(self, path: str, *, is_script: bool = True) -> str | None:
+        """A file's text: as the line has written it, else as the world holds it."""
+        for link, target in self.state.links.items():
+            if path == link or path.startswith(link + "/"):
+                path = target + path[len(link) :]
+        if path in self.state.files:
+            return self.state.files[path]
+        if not is_constant(path):
+            return None
+        content = self.world.read_file(path)
+        if content is None:
+            return None
+        if is_script and path not in self.scripts:
+            self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
+        text = forge_proof(content[:SCRIPT_LIMIT_BYTES].decode("utf-8", "replace"))
+        return text + UNKNOWN if len(content) > SCRIPT_LIMIT_BYTES else text
+
+    def operand_paths(self, word: Word) -> list[str]:
+        """The files a word names: itself, or what its pattern matches."""
+        path = self.state.path(word)
+        if ANY in path:
+            path, word = path.replace(ANY, "*"), Word(path, True)
+        if not word.is_pattern or not is_constant(path):
+            return [path]
+        folder, _, pattern = path.rpartition("/")
+        names = set(self.world.list_folder(folder or "/"))
+        names |= {known.rpartition("/")[2] for known in self.state.files if known.startswith(folder + "/")}
+        return [f"{folder}/{name}" for name in sorted(names) if fnmatch.fnmatchcase(name, pattern)] or [path]
+
+    # The walk.
+
+    def read(self, text: str) -> None:
+        """Read the whole line, then the bodies of functions it defines and never calls."""
+        parsed = parse(text)
+        if parsed.fault is not None:
+            self.faults.append(parsed.fault)
+        try:
+            self._run(parsed.script, "")
+            for name, body in list(self.state.functions.items()):
+                if name not in self.state.called:
+                    self._run(body, "")
+        except UnreadableError as error:
+            self.faults.append(str(error))
+        except RecursionError:
+            self.faults.append("it is nested too deeply")
+
+    def _run(self, node: Node, stdin: str) -> str:
+        match node:
+            case Simple():
+                return self._simple(node, stdin)
+            case Sequence(items):
+                return bounded("".join([self._run(item, stdin) for item in items]))
+            case Pipeline(commands):
+                return self._pipeline(commands, stdin)
+            case Group():
+                return self._group(node, stdin)
+            case For():
+                return self._for(node, stdin)
+            case Loop():
+                return self._loop(node, stdin)
+            case Case(subject, patterns, arms):
+                for text in (subject, *patterns):
+                    self._expander().single(text)
+                return "".join([self._run(arm, stdin) for arm in arms])
+            case Function(name, body):
+                self._define(name, body)
+                return ""
+            case Condition(words):
+                for word in words:
+                    self._expander().single(word)
+                return ""
+
+    def _define(self, name: str, body: Node) -> None:
+        self.state.functions[name] = body
+        if is_fork_bomb(name, body):
+            self.parts.append(Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb"))
+
+    def _pipeline(self, commands: tuple[Node, ...], stdin: str) -> str:
+        text = stdin
+        before, captured = self.state, self.is_captured
+        for number, command in enumerate(commands):
+            is_last = number == len(commands) - 1
+            self.state = before.copy()
+            self.is_captured = captured or not is_last
+            text = self._run(command, text)
+        if before.variables.get("lastpipe"):
+            before = self.state
+        self.state, self.is_captured = before, captured
+        return text
+
+    def _group(self, node: Group, stdin: str) -> str:
+        redirects, fed = self._redirects(node.redirections)
+        if redirects:
+            self.add(Part((), redirects=redirects))
+        before = self.state
+        if node.is_subshell:
+            self.state = before.copy()
+        try:
+            output = self._run(node.body, stdin if fed is None else fed)
+        finally:
+            if node.is_subshell:
+                self.state = before
+        return self._written(redirects, output)
+
+    def _for(self, node: For, stdin: str) -> str:
+        if node.words is None:
+            values = list(self.state.positional) or [UNKNOWN]
+        else:
+            values = [word.expanded() for text in node.words for word in self._expander().fields(text)]
+        output: list[str] = []
+        for number, value in enumerate(values):
+            self._count(number)
+            self.state.variables[node.variable] = value
+            output.append(self._run(node.body, stdin))
+        return bounded("".join(output))
+
+    def _loop(self, node: Loop, stdin: str) -> str:
+        before, self.input = self.input, stdin
+        output: list[str] = []
+        number = 0
+        try:
+            while True:
+                left = self.input
+                self._run(node.condition, "")
+                output.append(self._run(node.body, ""))
+                number += 1
+                self._count(number)
+                if self.input == left or not self.input or not is_constant(self.input):
+                    return "".join(output)
+        finally:
+            self.input = before
+
+    def _count(self, repeats: int) -> None:
+        if repeats:
+            self._repeats += 1
+            if self._repeats > REPEAT_LIMIT:
+                raise UnreadableError("it repeats too much to be read")
+
+    def _expander(self) -> Expander:
+        return Expander(self.state, self._capture, self._open_process)
+
+    def _capture(self, script: Sequence) -> str:
+        before, captured, origin = self.state, self.is_captured, self.origin
+        self.state, self.is_captured, self.origin = before.copy(), True, (*origin, "$( )")
+        try:
+            return self._run(script, "")
+        finally:
+            self.state, self.is_captured, self.origin = before, captured, origin
+
+    def _open_process(self, script: Sequence, direction: str) -> str:
+        if direction == ">":
+            self._processes += 1
+            path = f"/dev/fd/{62 - self._processes}"
+            self.state.files[path] = self._capture(script) and ""
+            return path
+        output = self._capture(script)
+        self._processes += 1
+        path = f"/dev/fd/{62 - self._processes}"
+        self.state.files[path] = output
+        return path
+
+    def _redirects(self, redirections: tuple[Redirection, ...]) -> tuple[tuple[Redirect, ...], str | None]:
+        """The files opened, and the text fed to standard input where one is."""
+        if not redirections:
+            return (), None
+        redirects: list[Redirect] = []
+        fed: str | None = None
+        for redirection in redirections:
+            expander = self._expander()
+            if redirection.document is not None:
+                body = expander.single(redirection.document.body, tilde=False)
+                fed = self._feed(redirection.descriptor, body, fed)
+                continue
+            target = expander.single(redirection.target)
+            if redirection.operator == "<<<":
+                fed = self._feed(redirection.descriptor, target + "\n", fed)
+                continue
+            if redirection.operator in ("<&", ">&") and target.rstrip("-").isdigit():
+                if redirection.operator == "<&":
+                    fed = self.state.files.get(f"/dev/fd/{target}", fed)
+                continue
+            operator = ">" if redirection.operator == ">&" else redirection.operator
+            redirects.append(Redirect(redirection.descriptor, operator, Word(target)))
+            if operator == "<":
+                content = self.read_file(self.state.path(target), is_script=False)
+                fed = self._feed(redirection.descriptor, OUTPUT if content is None else content, fed)
+        return tuple(redirects), fed
+
+    def _feed(self, descriptor: str, text: str, fed: str | None) -> str | None:
+        """Give a text to standard input, or keep it for the descriptor it was opened under."""
+        if descriptor in ("", "0"):
+            return text
+        self.state.files[f"/dev/fd/{descriptor}"] = text
+        return fed
+
+    def _written(self, redirects: tuple[Redirect, ...], output: str) -> str:
+        """Note what the redirects write, and answer what is left on standard output."""
+        for redirect in redirects:
+            if not redirect.writes or redirect.descriptor not in ("", "1"):
+                continue
+            path = self.state.path(redirect.target)
+            already = self.state.files.get(path, "") if redirect.operator.endswith(">>") else ""
+            self.state.files[path] = already + output
+            output = ""
+        return output
+
+    # Simple commands.
+
+    def _simple(self, node: Simple, stdin: str) -> str:
+        expander = self._expander()
+        words: list[Word] = []
+        declared: list[Assignment] = []
+        for item in node.words:
+            if isinstance(item, AssignmentNode):
+                assignment = self._assign(item, expander)
+                declared.append(assignment)
+                words.append(Word(f"{assignment.name}={assignment.value}"))
+            else:
+                words.extend(expander.fields(item))
+        if not words and node.assignments and not node.redirections:
+            found = tuple(self._assign(item, expander) for item in node.assignments)
+            self.add(Part((), assignments=found))
+            return ""
+        assignments = tuple(self._assignment(item, expander) for item in node.assignments)
+        redirects, fed = self._redirects(node.redirections)
+        if fed is None:
+            fed = stdin or self.input
+        if not words:
+            for item in node.assignments:
+                self._assign(item, expander)
+            self.add(Part((), assignments, redirects))
+            return self._written(redirects, fed if self.is_captured else "")
+        if words and words[0].text in self.state.aliases and isinstance(node.words[0], Text):
+            output = self._alias(words, fed)
+        else:
+            output = self._dispatch(Part(tuple(words), assignments, redirects, input=fed))
+        return self._written(redirects, output)
+
+    def _alias(self, words: list[Word], stdin: str) -> str:
+        name = words[0].text
+        text = self.state.aliases.pop(name)
+        rest = " ".join(word.shown() for word in words[1:])
+        try:
+            return self.run_text(f"{text} {rest}".rstrip() + "\n", f"alias {name}", stdin=stdin, same_shell=True)
+        finally:
+            self.state.aliases[name] = text
+
+    def _dispatch(self, part: Part) -> str:
+        """List one command, then let the handler of its program look through it."""
+        stdin = part.input
+        placed = self.add(part)
+        if not placed.words:
+            return ""
+        text = placed.words[0].text
+        body = self.state.functions.get(text)
+        if body is not None:
+            return self._call(text, body, placed, stdin)
+        if not placed.assignments:
+            return self._handler(placed)(self, placed)
+        self.programs.assignments(self, placed)
+        # They hold for this one command, which may be a shell that reads them.
+        before = dict(self.state.variables)
+        self.state.variables.update((one.name, one.value) for one in placed.assignments)
+        try:
+            return self._handler(placed)(self, placed)
+        finally:
+            self.state.variables = before
+
+    def _handler(self, part: Part) -> Handler:
+        return self.programs.by_name.get(part.name, self.programs.other)
+
+    def _call(self, name: str, body: Node, part: Part, stdin: str) -> str:
+        self.state.called.add(name)
+        arguments = tuple(word.text for word in part.arguments)
+        if (id(body), arguments) in self._calls:
+            return OUTPUT  # it calls itself just as it was called: nothing new would be read
+        with _Deeper(self, f"{name}()") as allowed:
+            if not allowed:
+                return OUTPUT
+            self._count(1)
+            self._calls.append((id(body), arguments))
+            before = self.state.positional
+            self.state.positional = arguments
+            try:
+                return self._run(body, stdin)
+            finally:
+                self.state.positional = before
+                self._calls.pop()
+
+    def _assignment(self, node: AssignmentNode, expander: Expander) -> Assignment:
+        """What an assignment in front of a command sets, for that command only."""
+        if node.elements is not None:
+            return Assignment(node.name, " ".join(w.text for e in node.elements for w in expander.fields(e)))
+        if node.subscript is not None:
+            expander.single(node.subscript)
+        return Assignment(node.name, expander.single(node.value))
+
+    def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
+        """Set a variable of the shell itself."""
+        if node.elements is not None:
+            elements = tuple(
+                word.text if word.text.startswith("[") else word.expanded()
+                for element in node.elements
+                for word in expander.fields(element)
+            )
+            for element in elements:
+                keyed = _KEYED_ELEMENT.fullmatch(element)
+                if keyed is not None:
+                    self.state.variables[f"{node.name}[{keyed[1]}]"] = keyed[2]
+            before = self.state.lookup(node.name) if node.appends else ()
+            self.set_variable(node.name, (*((before,) if isinstance(before, str) else before), *elements))
+            return Assignment(node.name, " ".join(elements))
+        value = expander.single(node.value)
+        name = node.name
+        if node.subscript is not None:
+            name = f"{name}[{expander.single(node.subscript)}]"
+        if node.appends and self.state.is_set(name):
+            already = self.state.lookup(name)
+            value = already + value if isinstance(already, str) else value
+        self.set_variable(name, value)
+        return Assignment(name, value)
+
+    def set_variable(self, name: str, value: Value) -> None:
+        """Set a variable; an element of an array also goes into the array's list."""
+        name = self.state.references.get(name, name)
+        self.state.variables[name] = bounded(value) if isinstance(value, str) else value
+        array, bracket, subscript = name.partition("[")
+        if bracket and isinstance(value, str):
+            elements = self.state.variables.get(array, ())
+            elements = (elements,) if isinstance(elements, str) else elements
+            index = int(subscript[:-1]) if subscript[:-1].isdigit() else len(elements)
+            if index <= len(elements):
+                self.state.variables[array] = (*elements[:index], value, *elements[index + 1 :])
+
+    def split(self, value: str) -> list[str]:
+        """A value cut into words by the shell's separators."""
+        separators = self.state.variables.get("IFS", " \t\n")
+        chunks = split_fields(value, separators if isinstance(separators, str) else " \t\n")
+        return [chunk for chunk in chunks if chunk]
+
+
+class _Deeper:
+    """One level further in: a shell in a shell, a script, a function."""
+
+    def __init__(self, reader: Reader, origin: str) -> None:
+        self._reader = reader
+        self._origin = origin
+        self._before = reader.origin
+
+    def __enter__(self) -> bool:
+        self._reader._depth += 1
+        self._reader.origin = (*self._before, self._origin)
+        if self._reader._depth > DEPTH_LIMIT:
+            self._reader.faults.append("it goes too deep to be read")
+            return False
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self._reader._depth -= 1
+        self._reader.origin = self._before
+
+
+def is_fork_bomb(name: str, body: Node) -> bool:
+    """Whether a function starts two of itself, or one beside itself, each time it runs."""
+    in_pipeline = False
+    calls = 0
+
+    def look(node: Node, *, is_piped: bool) -> None:
+        nonlocal in_pipeline, calls
+        match node:
+            case Simple(_, words, _):
+                first = words[0] if words else None
+                if isinstance(first, Text) and first.pieces == (Literal(name, False),):
+                    calls += 1
+                    in_pipeline = in_pipeline or is_piped
+            case Pipeline(commands):
+                for command in commands:
+                    look(command, is_piped=True)
+            case Sequence(items):
+                for item in items:
+                    look(item, is_piped=is_piped)
+            case Group(inner, origin):
+                look(inner, is_piped=is_piped or origin == "&")
+            case Loop(condition, inner):
+                look(condition, is_piped=is_piped)
+                look(inner, is_piped=is_piped)
+            case For(_, _, inner):
+                look(inner, is_piped=is_piped)
+            case _:
+                pass
+
+    look(body, is_piped=False)
+    return in_pipeline

@@ -1,0 +1,193 @@
+"""Looks through JavaScript, Perl, Ruby, PHP, Lua and AppleScript for what they run and delete.
+
+There is no parser of five languages here: comments go, strings become tokens, and the strings inside
+a call that runs or deletes are what counts. A string anywhere else is data.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from atlas_gate.parts import UNKNOWN
+from atlas_gate.python_code import Deed
+
+_STRINGS = r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+_TICKS = r"(?P<ticks>`(?:\\.|[^`\\])*`)"
+_REST = r"(?P<name>[A-Za-z_$][\w$]*)|(?P<mark>[^\s\w])|(?P<number>\d+)"
+_SLASH_COMMENT = r"(?P<comment>//[^\n]*|/\*.*?\*/)"
+_HASH_COMMENT = r"(?P<comment>#(?!\{)[^\n]*)"
+_DASH_COMMENT = r"(?P<comment>--[^\n]*|\(\*.*?\*\))"
+_PERL_QUOTES = r"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\|)|%x(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|))"
+
+_TOKENS = {
+    "javascript": re.compile(f"{_SLASH_COMMENT}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
+    "perl": re.compile(f"{_HASH_COMMENT}|{_PERL_QUOTES}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
+    "php": re.compile(f"(?P<comment>//[^\\n]*|#[^\\n]*|/\\*.*?\\*/)|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
+    "lua": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
+    "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
+}
+_RUNS = frozenset(
+    [
+        "Command",
+        "system",
+        "exec",
+        "execute",
+        "execSync",
+        "execFile",
+        "execFileSync",
+        "spawn",
+        "spawnSync",
+        "popen",
+        "shell_exec",
+        "passthru",
+        "proc_open",
+        "pcntl_exec",
+        "capture2",
+        "capture2e",
+        "capture3",
+        "shell",
+        "execaCommand",
+        "execaCommandSync",
+        "$",
+    ]
+)
+_DELETES = frozenset(
+    [
+        "rmSync",
+        "rm",
+        "rmdir",
+        "rmdirSync",
+        "rmtree",
+        "remove_tree",
+        "rm_rf",
+        "rm_r",
+        "remove_dir",
+        "remove_entry",
+        "removeSync",
+        "del",
+    ]
+)
+_OPENS = frozenset(
+    [
+        "open",
+        "readFileSync",
+        "readFile",
+        "createReadStream",
+        "createWriteStream",
+        "writeFileSync",
+        "writeFile",
+        "copyFileSync",
+        "fopen",
+        "file_get_contents",
+        "file_put_contents",
+        "DatabaseSync",
+        "Database",
+        "unlinkSync",
+        "unlink",
+        "appendFileSync",
+    ]
+)
+_PRINTS = frozenset(("print", "puts", "log", "say", "write"))
+_HOME = re.compile(
+    r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)"
+)
+_DECODES = re.compile(
+    r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
+    r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
+)
+_FORKS_FOREVER = re.compile(
+    r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
+)
+_LOCAL = re.compile(
+    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]"
+)
+
+
+def script_deeds(source: str, language: str, home: str) -> list[Deed]:
+    """What the source does, as far as its calls hold constant strings."""
+    source = _DECODES.sub(_decoded, source)
+    source = _HOME.sub(lambda _: f"'{home}'", source)
+    deeds: list[Deed] = []
+    if _FORKS_FOREVER.search(source):
+        deeds.append(Deed("forever-fork", ()))
+    tokens = [
+        (match.lastgroup or "mark", match.group())
+        for match in _TOKENS[language].finditer(source)
+        if match.lastgroup != "comment"
+    ]
+    values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
+    ticks_run = language in ("perl", "php")
+    for index, (kind, text) in enumerate(tokens):
+        if kind == "ticks" and ticks_run:
+            deeds.append(Deed("shell", (_text(text),)))
+        elif (kind == "quotes" or text.startswith("%x")) and text.startswith(("qx", "%x")):
+            deeds.append(Deed("shell", (re.sub(r"^(?:qx|%x)\s*.", "", text)[:-1],)))
+        elif kind == "name" and (text in _RUNS or text in _DELETES or text in _OPENS or text in _PRINTS):
+            previous = tokens[index - 1][1] if index else ""
+            if previous in ("function", "def", "sub"):
+                continue
+            strings = _call_strings(tokens, index + 1, values)
+            if strings:
+                deeds.append(_deed(text, strings))
+    if language == "applescript":
+        for match in re.finditer(
+            r"\b(shut down|restart)\b", "".join(f" {text}" for kind, text in tokens if kind != "string")
+        ):
+            deeds.append(Deed("shell", ("shutdown" if match[1] == "shut down" else "reboot",)))
+        for match in re.finditer(r"do shell script\s+\"((?:\\.|[^\"\\])*)\"", source):
+            deeds.append(Deed("shell", (_text(f'"{match[1]}"'),)))
+    return deeds
+
+
+def _deed(name: str, strings: list[str]) -> Deed:
+    if name in _DELETES:
+        return Deed("delete", (strings[0],))
+    if name in _OPENS:
+        writes = name.lower().startswith(("write", "append", "copy", "unlink", "file_put", "createwrite"))
+        return Deed("write" if writes else "open", (strings[0],))
+    if name in ("print", "puts", "log", "say", "write"):
+        return Deed("print", (strings[0],))
+    if name in ("Command", "spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
+        len(strings) > 1 and name in ("system", "exec", "popen", "spawn") and " " not in strings[0]
+    ):
+        return Deed("words", tuple(strings))
+    return Deed("shell", (strings[0],))
+
+
+def _call_strings(tokens: list[tuple[str, str]], index: int, values: dict[str, str]) -> list[str]:
+    """The strings between a name and the end of its call or statement."""
+    depth = 0
+    strings: list[str] = []
+    for kind, text in tokens[index : index + 60]:
+        if text in ("(", "["):
+            depth += 1
+        elif text in (")", "]"):
+            depth -= 1
+            if depth <= 0:
+                break
+        elif depth == 0 and text in (";", "}", "=", ":", "{", ".", "?"):
+            break
+        elif kind in ("string", "ticks"):
+            strings.append(_text(text))
+        elif kind == "quotes":
+            inner = re.sub(r"^\w+\s*.", "", text)[:-1]
+            strings.extend(inner.split() if text.startswith("qw") else [inner])
+        elif kind == "name" and text.lstrip("$") in values:
+            strings.append(values[text.lstrip("$")])
+    return strings
+
+
+def _text(literal: str) -> str:
+    text = literal[1:-1]
+    text = re.sub(r"(?:\$|#)\{[^}]*\}", UNKNOWN, text) if literal[0] in '`"' else text
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def _decoded(match: re.Match[str]) -> str:
+    try:
+        text = base64.b64decode(match[2]).decode("utf-8", "replace")
+    except (ValueError, binascii.Error):
+        return match[0]
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

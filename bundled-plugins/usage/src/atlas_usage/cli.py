@@ -1,0 +1,45 @@
+"""The command ``usage``."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+
+SAID = {"reported": "reported by the provider", "list": "from the price list", "free": "free", "unknown": "not known"}
+
+
+def usage(
+    context: typer.Context,
+    days: Annotated[int, typer.Option(min=1, max=3660, help="How many days back, today included.")] = 30,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """What the model calls spent, by day, model and purpose."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        report = client.request("usage.report", {"days": days})
+    if json:
+        print(json_module.dumps(report, indent=2))
+        return
+    total = report["total"]
+    if not total["calls"]:
+        print(f"No model was called in the last {days} days.")
+        return
+    print(f"The last {days} days: {_line(total)}")
+    for title, key in (("By day", "by_day"), ("By model", "by_model"), ("By purpose", "by_purpose")):
+        print(f"\n{title}")
+        width = max(len(row["name"]) for row in report[key])
+        for row in report[key]:
+            print(f"  {row['name']:<{width}}  {_line(row)}")
+    sources = ", ".join(f"{count} {SAID[source]}" for source, count in total["sources"].items())
+    print(f"\nWhere the costs come from (calls): {sources}.")
+
+
+def _line(row: dict[str, Any]) -> str:
+    tokens = f"{row['calls']} calls, {row['input_tokens']:,} tokens in ({row['cached_tokens']:,} cached), "
+    tokens += f"{row['output_tokens']:,} out"
+    unknown = f" + {row['unknown_calls']} calls of unknown cost" if row["unknown_calls"] else ""
+    return f"${row['dollars']:.4f}{unknown}, {tokens}"

@@ -1,0 +1,20 @@
+"""The pytest plugin of ``atlas-sdk``: fixtures for the tests of a plugin, on as soon as the SDK is installed.
+
+``anyio_backend``, ``atlas_home``, ``atlas_context``, ``atlas_clock``, ``model_server`` and ``atlas_app``; each
+says in its docstring what it gives. Every pytest run on the machine loads this module, so it imports nothing:
+what a fixture needs is imported when a test asks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Bring the fixtures in after those of other plugins, so that ``anyio_backend`` is ours and not anyio's."""
+    from . import fixtures
+
+    config.pluginmanager.register(fixtures, "atlas_sdk.fixtures")
