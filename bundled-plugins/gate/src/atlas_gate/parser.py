@@ -402,7 +402,7 @@ class Parser(Scanner):
             if not words or declares:
                 assignment = self._assignment()
                 if assignment is not None:
-                    (words if words else assignments).append(assignment)  # type: ignore[arg-type]  # both hold it
+                    (words if words else assignments).append(assignment)
                     continue
             word = self._required_word()
             if not words and len(word.pieces) == 1 and isinstance(word.pieces[0], Literal):

@@ -132,9 +132,9 @@ def _git(reader: Reader, part: Part) -> str:
     texts = [word.text for word in rest]
     match verb:
         case "rebase":
-            command = read_options(rest, with_value=("x", "exec")).value("x", "exec")
-            if command:
-                reader.run_text(command, "git rebase -x")
+            between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
+            if between:
+                reader.run_text(between, "git rebase -x")
         case "bisect" if texts[:1] == ["run"]:
             reader.run_words(rest[1:], "git bisect run")
         case "submodule" if "foreach" in texts:
