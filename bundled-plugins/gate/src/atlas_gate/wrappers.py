@@ -130,8 +130,8 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "vagrant": (("ssh",), ("c",)),
 }
 _CONTAINER_VALUES = _letters(
-    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir", "entrypoint",
-    "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
+    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir",
+    "entrypoint", "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
     "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
     "ulimit", "userns", "volumes-from", "file", "profile", "project-name", "project-directory", "index", "pull",
 )  # fmt: skip
