@@ -59,7 +59,8 @@ def _reversed(command: str) -> str:
 
 
 def _document(command: str) -> str:
-    return f"bash <<'END_OF_IT'\n{command}\nEND_OF_IT\n"
+    end = f"END_{len(command)}"  # a name of its own at each level
+    return f"bash <<'{end}'\n{command}\n{end}\n"
 
 
 def _written(command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import Options, first_operand, read_options
-from atlas_gate.parts import UNKNOWN, Part, Word, is_constant
+from atlas_gate.parts import UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
@@ -17,27 +17,9 @@ _SQL_DESTROYS = re.compile(
     r"|\bdropDatabase\(|\.drop\(\)|\bdeleteMany\(\s*\{\s*\}",
     re.IGNORECASE,
 )
-_SQL_PROGRAMS = frozenset(
-    [
-        "psql",
-        "mysql",
-        "mariadb",
-        "sqlite3",
-        "sqlite",
-        "duckdb",
-        "clickhouse-client",
-        "clickhouse",
-        "cockroach",
-        "sqlcmd",
-        "mongosh",
-        "mongo",
-        "cqlsh",
-        "usql",
-        "pgcli",
-        "mycli",
-        "litecli",
-        "bq",
-    ]
+_SQL_PROGRAMS = name_set(
+    "psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client clickhouse cockroach sqlcmd mongosh mongo "
+    "cqlsh usql pgcli mycli litecli bq"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
 _PUBLISHES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -157,9 +139,7 @@ _SENSITIVE_HOME = re.compile(
     r"|\.config/(?:fish/.*\.fish|autostart/.*|systemd/.*|environment\.d/.*)|Library/LaunchAgents/.*|\.gitconfig"
     r"|\.pam_environment|\.xinitrc|\.xprofile|\.netrc|\.gnupg/.*|\.aws/credentials|\.kube/config|\.docker/config\.json"
 )
-_WRITERS = frozenset(
-    ["tee", "cp", "mv", "install", "ln", "rsync", "dd", "rm", "truncate", "touch", "scp", "chmod", "chown"]
-)
+_WRITERS = name_set("tee cp mv install ln rsync dd rm truncate touch scp chmod chown")
 _EDITS = frozenset(("sed", "gsed", "perl"))
 
 
@@ -346,7 +326,7 @@ def _begins(part: Part, table: dict[str, tuple[tuple[str, ...], ...]]) -> bool:
     return False
 
 
-_TAKES_VALUES = frozenset(["kubectl", "oc", "helm", "redis-cli", "mvn", "terraform", "gsutil"])
+_TAKES_VALUES = name_set("kubectl oc helm redis-cli mvn terraform gsutil")
 
 
 def _cloud_deletes(part: Part, ground: Ground) -> bool:
@@ -532,13 +512,13 @@ DANGEROUS = RuleList(
             "danger.kill",
             "It ends processes by force.",
             _kills_by_force,
-            frozenset(("kill", "pkill", "killall", "fuser", "skill", "taskkill")),
+            name_set("kill pkill killall fuser skill taskkill"),
         ),
         Rule(
             "danger.service",
             "It stops a service or turns it off.",
             _stops_service,
-            frozenset(("systemctl", "service", "rc-service", "launchctl", "brew", "initctl")),
+            name_set("systemctl service rc-service launchctl brew initctl"),
         ),
         Rule(
             "danger.containers",
@@ -577,19 +557,7 @@ DANGEROUS = RuleList(
             "danger.format",
             "It makes a file system, which empties what was there.",
             _formats_file,
-            frozenset(
-                (
-                    "mkfs",
-                    "mke2fs",
-                    "mkfs.ext4",
-                    "mkfs.ext3",
-                    "mkfs.ext2",
-                    "mkfs.xfs",
-                    "mkfs.vfat",
-                    "mkfs.btrfs",
-                    "mkswap",
-                )
-            ),
+            name_set("mkfs mke2fs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.vfat mkfs.btrfs mkswap"),
         ),
         Rule("danger.sql", "It empties the database of an application.", _manages, frozenset(("python", "python3"))),
         Rule("danger.history", "It deletes the history of the shell.", _forgets, frozenset(("history",))),

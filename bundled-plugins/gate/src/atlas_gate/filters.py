@@ -52,11 +52,14 @@ def format_printf(pattern: str, values: list[str]) -> str:
     """What `printf` prints: the format is used again while values are left."""
     output: list[str] = []
     left = list(values)
-    pattern = decode_escapes(pattern)
+    # An escape that spells a percent sign starts no field, so both are read in one pass.
+    pieces = [(decode_escapes(text), field) for text, field in _printf_pieces(pattern)]
     while True:
         before = len(left)
 
-        def fill(match: re.Match[str]) -> str:
+        def fill(match: re.Match[str] | None) -> str:
+            if match is None:
+                return ""
             kind = match.group(1)
             if not kind:
                 return "%"
@@ -67,9 +70,19 @@ def format_printf(pattern: str, values: list[str]) -> str:
                 return Word(value).shown()
             return value[:1] if kind == "c" else value
 
-        output.append(_PRINTF_FIELD.sub(fill, pattern))
+        output.extend(text + fill(field) for text, field in pieces)
         if not left or len(left) == before:
             return "".join(output)
+
+
+def _printf_pieces(pattern: str) -> list[tuple[str, re.Match[str] | None]]:
+    """The texts of a format, each with the field behind it."""
+    pieces: list[tuple[str, re.Match[str] | None]] = []
+    position = 0
+    for field in _PRINTF_FIELD.finditer(pattern):
+        pieces.append((pattern[position : field.start()], field))
+        position = field.end()
+    return [*pieces, (pattern[position:], None)]
 
 
 def _cat(reader: Reader, part: Part) -> str:
@@ -197,7 +210,7 @@ def _sed(reader: Reader, part: Part) -> str:
             return passed_on(text)
         try:
             _, pattern, replacement, flags = substitution.groups()
-            text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)  # type: ignore[misc]  # bound by default
+            text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)
         except (re.error, RecursionError):
             return OUTPUT
     return text

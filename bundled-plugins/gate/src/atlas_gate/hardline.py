@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import Part, Word
+from atlas_gate.parts import Part, Word, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
@@ -33,7 +33,7 @@ _MKFS = frozenset(
         ]
     ]
 )
-_ASKS_ABOUT_ITSELF = frozenset(("--help", "-h", "--version", "-V", "/?", "-?"))
+_ASKS_ABOUT_ITSELF = name_set("--help -h --version -V /? -?")
 _POWER_WORDS = ("poweroff", "reboot", "halt", "kexec", "soft-reboot", "hibernate", "suspend", "exit")
 _POWER_TARGETS = re.compile(r"(?:poweroff|reboot|halt|shutdown|kexec|rescue|emergency|runlevel[06])(?:\.target)?")
 _DISK_VERBS = (
@@ -46,7 +46,7 @@ _DISK_VERBS = (
     "reformat",
     "randomdisk",
 )
-_WRITERS = frozenset(["cp", "mv", "install", "tee", "ddrescue", "dd_rescue", "dcfldd", "rsync", "pv"])
+_WRITERS = name_set("cp mv install tee ddrescue dd_rescue dcfldd rsync pv")
 _WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
 
@@ -235,32 +235,13 @@ HARDLINE = RuleList(
             "never.format-disk",
             _FORMATS,
             _formats_otherwise,
-            frozenset(
-                [
-                    "diskutil",
-                    "cryptsetup",
-                    "hdparm",
-                    "nvme",
-                    "sgdisk",
-                    "gdisk",
-                    "parted",
-                    "sfdisk",
-                    "mdadm",
-                    "zpool",
-                    "format",
-                ]
-            ),
+            name_set("diskutil cryptsetup hdparm nvme sgdisk gdisk parted sfdisk mdadm zpool format"),
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
         Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc"))),
         Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall", "taskkill"))),
-        Rule(
-            "never.power",
-            _POWERS,
-            _powers_off,
-            frozenset(["shutdown", "reboot", "halt", "poweroff", "init", "telinit", "kexec"]),
-        ),
+        Rule("never.power", _POWERS, _powers_off, name_set("shutdown reboot halt poweroff init telinit kexec")),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),
         Rule("never.power", _POWERS, _bus_powers_off, frozenset(("dbus-send", "busctl", "gdbus", "qdbus"))),
         Rule("never.power", _POWERS, _session_powers_off, frozenset(("gnome-session-quit", "xfce4-session-logout"))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import Part, Word, is_constant
+from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
@@ -44,14 +44,12 @@ _GH_READS: dict[str, frozenset[str]] = {
         "search": "code commits issues prs repos",
     }.items()
 }
-_GH_READING_GROUPS = frozenset(["status", "browse", "completion", "version", "help", "search", "licenses"])
+_GH_READING_GROUPS = name_set("status browse completion version help search licenses")
 _GH_VALUES = ("R", "repo", "hostname")
 _GWS_READS = re.compile(
     r"(?:list|get|search|query|export|download|lookup|count|generateIds|batchGet|aggregatedList|schema)(?:[A-Z]\w*)?"
 )
-_GWS_READING_HELPERS = frozenset(
-    ["+triage", "+agenda", "+read", "+standup-report", "+meeting-prep", "+weekly-digest", "+search", "+list"]
-)
+_GWS_READING_HELPERS = name_set("+triage +agenda +read +standup-report +meeting-prep +weekly-digest +search +list")
 _GCLOUD_READS = re.compile(
     r"(?:list|describe|get|search|read|ls|cat|du|hash|diff|lint|wait|tail|browse|check|analyze|query|info|version|help"
     r"|topic|cheat-sheet|search-help|export-graph|show-\w+|hash-files)(?:-[\w-]+)?"
@@ -91,99 +89,25 @@ _GCLOUD_VALUES = [
     "location",
 ]
 _ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
-    "plugin": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "plugins": name_set("list ls show info new validate docs search check"),
+    "plugin": name_set("list ls show info new validate docs search check"),
     "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
     "secrets": frozenset(["list", "ls", "check"]),
     "pairing": frozenset(["list", "ls", "forget"]),
     "server": frozenset(["status"]),
-    "home": frozenset(["list", "ls", "show", "create", "use", "rename"]),
+    "home": name_set("list ls show create use rename"),
 }
 _ATLAS_ASKS = frozenset(("restore",))
-_LOOKS_ONLY = frozenset(
-    [
-        "ls",
-        "cd",
-        "pushd",
-        "popd",
-        "du",
-        "stat",
-        "tree",
-        "find",
-        "test",
-        "[",
-        "echo",
-        "printf",
-        "mkdir",
-        "file",
-        "realpath",
-        "readlink",
-        "dirname",
-        "basename",
-        "pwd",
-    ]
+_LOOKS_ONLY = name_set(
+    "ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd"
 )
-_READS_ONLY = frozenset(
-    [
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "bat",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "ag",
-        "ls",
-        "stat",
-        "wc",
-        "diff",
-        "cmp",
-        "comm",
-        "jq",
-        "yq",
-        "file",
-        "md5sum",
-        "sha256sum",
-        "sha1sum",
-        "shasum",
-        "b2sum",
-        "cksum",
-        "awk",
-        "cut",
-        "sort",
-        "uniq",
-        "find",
-        "tree",
-        "du",
-        "od",
-        "xxd",
-        "hexdump",
-        "strings",
-        "nl",
-        "tac",
-        "rev",
-        "test",
-        "[",
-        "echo",
-        "printf",
-        "cd",
-        "source",
-        ".",
-        "column",
-        "view",
-        "get-content",
-        "gc",
-        "select-string",
-        "type",
-    ]
+_READS_ONLY = name_set(
+    "cat head tail less more bat grep egrep fgrep rg ag ls stat wc diff cmp comm jq yq file md5sum "
+    "sha256sum sha1sum shasum b2sum cksum awk cut sort uniq find tree du od xxd hexdump strings nl tac "
+    "rev test [ echo printf cd source . column view get-content gc select-string type"
 )
-_PRINTS = frozenset(
-    ["echo", "printf", "test", "[", "cowsay", "say", "logger", "notify-send", ":", "true", "write-output", "write-host"]
-)
-_GIT_TALKS = frozenset(["commit", "tag", "notes", "log", "grep", "stash", "show", "diff", "blame", "status"])
+_PRINTS = name_set("echo printf test [ cowsay say logger notify-send : true write-output write-host")
+_GIT_TALKS = name_set("commit tag notes log grep stash show diff blame status")
 _PRINT_TOKEN = re.compile(r"print-(?:\w+-)*token")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from atlas_gate.parts import name_set
 from atlas_gate.scanner import METACHARACTERS, Scanner
 from atlas_gate.syntax import (
     AssignmentNode,
@@ -41,7 +42,7 @@ _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|coproc|!|\{|\}|\[\[)"
     r"(?=[ \t\n;&|<>()]|\\\n|\Z)"
 )
-_CLOSERS: Final = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
+_CLOSERS: Final = name_set("then elif else fi do done esac }")
 _REDIRECTION = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?=|\[)")
 _FUNCTION = re.compile(r"([^\s;&|<>()$`'\"\\=]+)[ \t]*\([ \t]*\)")
@@ -402,7 +403,7 @@ class Parser(Scanner):
             if not words or declares:
                 assignment = self._assignment()
                 if assignment is not None:
-                    (words if words else assignments).append(assignment)  # type: ignore[arg-type]  # both hold it
+                    (words if words else assignments).append(assignment)
                     continue
             word = self._required_word()
             if not words and len(word.pieces) == 1 and isinstance(word.pieces[0], Literal):

@@ -133,6 +133,11 @@ class Part:
         return " ".join(pieces)
 
 
+def name_set(text: str) -> frozenset[str]:
+    """The names of a table that is written as one text."""
+    return frozenset(text.split())
+
+
 @lru_cache(maxsize=4096)
 def program_name(text: str) -> str:
     """The base name a program goes by, whatever its folder and letter case."""

@@ -8,58 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from atlas_gate.parts import ANY, Part, Word, is_constant
+from atlas_gate.parts import ANY, Part, Word, is_constant, name_set
 from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
 from atlas_gate.world import World
 
-SYSTEM_FOLDERS: Final = frozenset(
-    [
-        "/",
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/home",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/media",
-        "/mnt",
-        "/opt",
-        "/proc",
-        "/root",
-        "/run",
-        "/sbin",
-        "/srv",
-        "/sys",
-        "/usr",
-        "/var",
-        "/usr/bin",
-        "/usr/sbin",
-        "/usr/lib",
-        "/usr/lib64",
-        "/usr/libexec",
-        "/usr/local",
-        "/usr/share",
-        "/var/lib",
-        "/boot/efi",
-        "/Applications",
-        "/Library",
-        "/Network",
-        "/System",
-        "/System/Library",
-        "/Users",
-        "/Volumes",
-        "/cores",
-        "/private",
-        "/private/etc",
-        "/private/var",
-        "/nix",
-        "/nix/store",
-        "/snap",
-        "/gnu",
-    ]
+SYSTEM_FOLDERS: Final = name_set(
+    "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /root /run /sbin /srv "
+    "/sys /usr /var /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/local /usr/share /var/lib "
+    "/boot/efi /Applications /Library /Network /System /System/Library /Users /Volumes /cores /private "
+    "/private/etc /private/var /nix /nix/store /snap /gnu"
 )
 _WINDOWS_VITAL = re.compile(
     r"[a-z]:(?:/(?:windows(?:/system32|/syswow64)?|users|program files(?: \(x86\))?|programdata|boot|recovery)?)?"

@@ -12,7 +12,7 @@ import fnmatch
 import re
 from collections.abc import Iterable
 
-from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant
+from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
 from atlas_gate.powershell_tokens import Token, closing, cut, unescaped
 from atlas_gate.reader import DEPTH_LIMIT, Reader
@@ -22,7 +22,7 @@ _INSIDE_STRING = re.compile(r"`.|\$\{([^}]*)\}|\$((?:\w+:)?\w+)|\$(\()", re.DOTA
 _ASSIGNS = re.compile(r"[+\-*/%]?=")
 _METHOD = re.compile(r"\.(\w+)$")
 _PROPERTY = re.compile(r"\.(\w+)")
-_KEEPS_PATH = frozenset(("fullname", "path", "providerpath", "definition", "source", "name", "value"))
+_KEEPS_PATH = name_set("fullname path providerpath definition source name value")
 _STATEMENT_ENDS = frozenset((";", "\n", "&&", "||"))
 
 

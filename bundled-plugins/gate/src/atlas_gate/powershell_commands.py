@@ -9,38 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant
+from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, name_set
 from atlas_gate.wrappers import shell_split
 
 if TYPE_CHECKING:
     from atlas_gate.powershell import PowerShellReader
 
-KEYWORDS: Final = frozenset(
-    [
-        "if",
-        "elseif",
-        "else",
-        "while",
-        "for",
-        "foreach",
-        "switch",
-        "try",
-        "catch",
-        "finally",
-        "do",
-        "until",
-        "function",
-        "filter",
-        "param",
-        "begin",
-        "process",
-        "end",
-        "return",
-        "throw",
-        "exit",
-        "trap",
-        "data",
-    ]
+KEYWORDS: Final = name_set(
+    "if elseif else while for foreach switch try catch finally do until function filter param begin "
+    "process end return throw exit trap data"
 )
 ALIASES: Final[dict[str, str]] = {
     **dict.fromkeys(("ri", "rm", "rmdir", "rd", "del", "erase"), "remove-item"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from atlas_gate.parts import UNKNOWN
+from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
@@ -31,60 +31,21 @@ class Deed:
     texts: tuple[str, ...]
 
 
-_SHELL_CALLS = frozenset(
-    [
-        "os.system",
-        "os.popen",
-        "subprocess.getoutput",
-        "subprocess.getstatusoutput",
-        "commands.getoutput",
-        "asyncio.create_subprocess_shell",
-        "anyio.run_process",
-        "trio.run_process",
-        "sh",
-        "popen2.popen2",
-    ]
+_SHELL_CALLS = name_set(
+    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput "
+    "asyncio.create_subprocess_shell anyio.run_process trio.run_process sh popen2.popen2"
 )
 _PROCESS_CALLS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
 ) | frozenset(("asyncio.create_subprocess_exec", "pty.spawn", "pexpect.spawn", "pexpect.run"))
 _DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
 _REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
-_OPENING_CALLS = frozenset(
-    (
-        "open",
-        "io.open",
-        "os.open",
-        "sqlite3.connect",
-        "shutil.copy",
-        "shutil.copyfile",
-        "shutil.copytree",
-        "shutil.move",
-        "os.rename",
-        "os.replace",
-        "os.symlink",
-        "os.listdir",
-        "os.scandir",
-        "glob.glob",
-        "os.walk",
-    )
+_OPENING_CALLS = name_set(
+    "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
+    "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
-_PATH_METHODS = frozenset(
-    [
-        "read_text",
-        "read_bytes",
-        "write_text",
-        "write_bytes",
-        "open",
-        "unlink",
-        "rmdir",
-        "rename",
-        "replace",
-        "touch",
-        "mkdir",
-        "iterdir",
-        "glob",
-    ]
+_PATH_METHODS = name_set(
+    "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob"
 )
 
 

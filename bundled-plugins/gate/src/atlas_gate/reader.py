@@ -132,14 +132,21 @@ class Reader:
                 if not same_shell:
                     self.state = before
 
-    def run_words(self, words: tuple[Word, ...] | list[Word], origin: str, *, stdin: str = "") -> str:
+    def run_words(
+        self,
+        words: tuple[Word, ...] | list[Word],
+        origin: str,
+        *,
+        stdin: str = "",
+        assignments: tuple[Assignment, ...] = (),
+    ) -> str:
         """Read a command that another one runs, given as words."""
         if not words:
             return OUTPUT
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
-            return self._dispatch(Part(tuple(words), input=stdin))
+            return self._dispatch(Part(tuple(words), assignments, input=stdin))
 
     def add(self, part: Part) -> Part:
         """Put a part on the list, with where it was found."""

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 
-from atlas_gate.parts import UNKNOWN
+from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.python_code import Deed
 
 _STRINGS = r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -19,7 +19,8 @@ _REST = r"(?P<name>[A-Za-z_$][\w$]*)|(?P<mark>[^\s\w])|(?P<number>\d+)"
 _SLASH_COMMENT = r"(?P<comment>//[^\n]*|/\*.*?\*/)"
 _HASH_COMMENT = r"(?P<comment>#(?!\{)[^\n]*)"
 _DASH_COMMENT = r"(?P<comment>--[^\n]*|\(\*.*?\*\))"
-_PERL_QUOTES = r"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\|)|%x(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|))"
+_BRACKETED = r"(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|)"
+_PERL_QUOTES = rf"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:{_BRACKETED}|/[^/]*/)|%x{_BRACKETED})"
 
 _TOKENS = {
     "javascript": re.compile(f"{_SLASH_COMMENT}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
@@ -28,66 +29,14 @@ _TOKENS = {
     "lua": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
-_RUNS = frozenset(
-    [
-        "Command",
-        "system",
-        "exec",
-        "execute",
-        "execSync",
-        "execFile",
-        "execFileSync",
-        "spawn",
-        "spawnSync",
-        "popen",
-        "shell_exec",
-        "passthru",
-        "proc_open",
-        "pcntl_exec",
-        "capture2",
-        "capture2e",
-        "capture3",
-        "shell",
-        "execaCommand",
-        "execaCommandSync",
-        "$",
-    ]
+_RUNS = name_set(
+    "Command system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru "
+    "proc_open pcntl_exec capture2 capture2e capture3 shell execaCommand execaCommandSync $"
 )
-_DELETES = frozenset(
-    [
-        "rmSync",
-        "rm",
-        "rmdir",
-        "rmdirSync",
-        "rmtree",
-        "remove_tree",
-        "rm_rf",
-        "rm_r",
-        "remove_dir",
-        "remove_entry",
-        "removeSync",
-        "del",
-    ]
-)
-_OPENS = frozenset(
-    [
-        "open",
-        "readFileSync",
-        "readFile",
-        "createReadStream",
-        "createWriteStream",
-        "writeFileSync",
-        "writeFile",
-        "copyFileSync",
-        "fopen",
-        "file_get_contents",
-        "file_put_contents",
-        "DatabaseSync",
-        "Database",
-        "unlinkSync",
-        "unlink",
-        "appendFileSync",
-    ]
+_DELETES = name_set("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del")
+_OPENS = name_set(
+    "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync "
+    "fopen file_get_contents file_put_contents DatabaseSync Database unlinkSync unlink appendFileSync"
 )
 _PRINTS = frozenset(("print", "puts", "log", "say", "write"))
 _HOME = re.compile(

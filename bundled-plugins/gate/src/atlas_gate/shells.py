@@ -6,40 +6,16 @@ import re
 from dataclasses import replace
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh")
 
 # Variables whose value some program runs as a command.
-COMMAND_VARIABLES = frozenset(
-    [
-        "GIT_EDITOR",
-        "GIT_PAGER",
-        "GIT_SSH_COMMAND",
-        "GIT_SSH",
-        "GIT_SEQUENCE_EDITOR",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_ASKPASS",
-        "GIT_PROXY_COMMAND",
-        "PAGER",
-        "EDITOR",
-        "VISUAL",
-        "MANPAGER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "BROWSER",
-        "GH_PAGER",
-        "GH_EDITOR",
-        "GH_BROWSER",
-        "PROMPT_COMMAND",
-        "SUDO_EDITOR",
-        "SSH_ASKPASS",
-        "SYSTEMD_PAGER",
-        "SYSTEMD_EDITOR",
-        "FCEDIT",
-        "PSQL_PAGER",
-    ]
+COMMAND_VARIABLES = name_set(
+    "GIT_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_SSH GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS "
+    "GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER LESSOPEN LESSCLOSE BROWSER GH_PAGER GH_EDITOR "
+    "GH_BROWSER PROMPT_COMMAND SUDO_EDITOR SSH_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR FCEDIT PSQL_PAGER"
 )
 _START_FILES = frozenset(("BASH_ENV", "ENV"))
 _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")

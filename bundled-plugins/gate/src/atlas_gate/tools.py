@@ -6,37 +6,12 @@ import json
 import re
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
+from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
 
-_FIND_NARROWS = frozenset(
-    [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-regex",
-        "-iregex",
-        "-mtime",
-        "-mmin",
-        "-newer",
-        "-size",
-        "-empty",
-        "-user",
-        "-group",
-        "-atime",
-        "-ctime",
-        "-amin",
-        "-cmin",
-        "-perm",
-        "-lname",
-        "-inum",
-        "-links",
-        "-nouser",
-        "-nogroup",
-        "-samefile",
-    ]
+_FIND_NARROWS = name_set(
+    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -newer -size -empty -user -group "
+    "-atime -ctime -amin -cmin -perm -lname -inum -links -nouser -nogroup -samefile"
 )
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")
@@ -132,9 +107,9 @@ def _git(reader: Reader, part: Part) -> str:
     texts = [word.text for word in rest]
     match verb:
         case "rebase":
-            command = read_options(rest, with_value=("x", "exec")).value("x", "exec")
-            if command:
-                reader.run_text(command, "git rebase -x")
+            between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
+            if between:
+                reader.run_text(between, "git rebase -x")
         case "bisect" if texts[:1] == ["run"]:
             reader.run_words(rest[1:], "git bisect run")
         case "submodule" if "foreach" in texts:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, Assignment, Part, Word, is_constant
 from atlas_gate.reader import Handler, Reader
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -131,8 +130,8 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "vagrant": (("ssh",), ("c",)),
 }
 _CONTAINER_VALUES = _letters(
-    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir", "entrypoint",
-    "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
+    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir",
+    "entrypoint", "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
     "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
     "ulimit", "userns", "volumes-from", "file", "profile", "project-name", "project-directory", "index", "pull",
 )  # fmt: skip
@@ -160,7 +159,7 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
 
 
 def _env(reader: Reader, part: Part) -> str:
-    words: Sequence[Word] = part.arguments
+    words = part.arguments
     index = 0
     while index < len(words):
         text = words[index].text
@@ -181,14 +180,9 @@ def _env(reader: Reader, part: Part) -> str:
         elif text != "--" and not text.startswith("-") and not _ASSIGNMENT.match(text):
             index -= 1
             break
-    before = [word.text for word in words[:index] if _ASSIGNMENT.match(word.text)]
-    rest = words[index:]
-    if before and rest:
-        quoted = " ".join(word.shown() for word in rest)
-        heads = " ".join(f"{name}={Word(value).shown()}" for name, _, value in (text.partition("=") for text in before))
-        if all(is_constant(word.text) and not word.is_pattern for word in rest):
-            return reader.run_text(f"{heads} {quoted}\n", "env", stdin=part.input)
-    return reader.run_words(rest, "env", stdin=part.input)
+    before = [word.text.partition("=") for word in words[:index] if _ASSIGNMENT.match(word.text)]
+    assignments = tuple(Assignment(name, value) for name, _, value in before)
+    return reader.run_words(words[index:], "env", stdin=part.input, assignments=assignments)
 
 
 def _split_string(reader: Reader, text: str) -> list[Word]:
@@ -233,7 +227,7 @@ def _xargs(reader: Reader, part: Part) -> str:
         ]
         return "".join(outputs)
     if options.has("0", "null"):
-        items = text.replace("\n", "").split("\0")
+        items = [item.rstrip("\n") for item in text.split("\0")]
     elif delimiter is not None:
         items = text.strip("\n").split({"\\n": "\n", "\\0": "\0"}.get(delimiter, delimiter))
     else:
@@ -281,8 +275,8 @@ def _runner(reader: Reader, part: Part) -> str:
     if part.name in ("kubectl", "oc", "heroku") and "--" in texts:
         return reader.run_words(rest[texts.index("--") + 1 :], part.name)
     if part.name == "vagrant":
-        command = read_options(rest, with_value=("c", "command")).value("c", "command")
-        return reader.run_text(command, "vagrant ssh") if command else OUTPUT
+        inside = read_options(rest, with_value=("c", "command")).value("c", "command")
+        return reader.run_text(inside, "vagrant ssh") if inside else OUTPUT
     index = first_operand(rest, with_value=with_value)
     command = rest[index:]
     if any(word.text in ("-m", "--module") for word in rest[:index]):

@@ -21,7 +21,10 @@ FILES_KEPT = 200
 TAIL_CHARS = 4_000
 INTERRUPTED = "Interrupted: Atlas ended before the command did."
 _NOTES = ".running"
-_KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+if sys.platform == "win32":
+    _KILL = signal.SIGTERM
+else:
+    _KILL = signal.SIGKILL
 
 
 class Recording:

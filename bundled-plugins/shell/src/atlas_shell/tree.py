@@ -57,8 +57,8 @@ else:
                 return False
             _signal(found, pid, signal.SIGTERM)
             with anyio.move_on_after(TERM_SECONDS):
-                while await _alive(pid, mark, detached):  # noqa: ASYNC110  # see below
-                    await anyio.sleep(_POLL_SECONDS)  # nobody tells of the end of another's child
+                while await _alive(pid, mark, detached):  # noqa: ASYNC110  # nobody tells of the end of a grandchild
+                    await anyio.sleep(_POLL_SECONDS)
             # Again until none is left: one that forks may slip through once.
             while found := await _alive(pid, mark, detached):
                 _signal(found, pid, signal.SIGKILL)

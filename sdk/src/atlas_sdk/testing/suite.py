@@ -18,6 +18,7 @@ import anyio
 
 P = ParamSpec("P")
 S = TypeVar("S")
+T = TypeVar("T")
 
 PROMISE_SECONDS = 30.0
 """How long one check may take. Every one ends in well under a second; an implementation that hangs is named."""
@@ -96,3 +97,10 @@ def suite(of: str) -> Callable[[Callable[P, AbstractAsyncContextManager[S]]], Su
         return Suite(of, prepare)
 
     return make
+
+
+async def made(value: T | Awaitable[T]) -> T:
+    """Return what a maker made: an object, or one that is awaited first."""
+    if inspect.isawaitable(value):
+        return await value
+    return value

@@ -145,7 +145,7 @@ async def work_that_fails_undoes_itself_and_nothing_of_others(bench: StoreBench)
     """Among many writers at once the one that raises gets its own error, and the others are written."""
     kept = [conversation_of() for _ in range(WRITERS)]
     lost = [conversation_of() for _ in range(WRITERS)]
-    raised: list[Exception | None] = []
+    raised: list[LookupError] = []
 
     async def fail(one: Conversation) -> None:
         def work(transaction: Transaction) -> None:
