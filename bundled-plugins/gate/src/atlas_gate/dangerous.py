@@ -10,7 +10,7 @@ from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_SQL_STRING = re.compile(r"'(?:[^']|'')*'")
+_SQL_STRING = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\s[^\"]*\"")
 _SQL_DESTROYS = re.compile(
     r"\b(?:drop\s+(?:table|database|schema|index|view|role|user|owned|column|keyspace|collection|materialized)"
     r"|truncate\s+(?:table\s+)?\w|delete\s+from\s+[\w.\"`]+\s*(?:;|$)|alter\s+table\s+\S+\s+drop)"
@@ -102,6 +102,11 @@ _DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "ufw": (("disable",), ("reset",)),
     "nft": (("flush",), ("delete",)),
     "firebase": (("deploy",), ("firestore:delete",)),
+    "sequelize": (("db:drop",),),
+    "sequelize-cli": (("db:drop",),),
+    "pg_restore": (("--clean",), ("-c",)),
+    "bq": (("rm",),),
+    "loginctl": (("terminate-user",), ("terminate-session",), ("kill-user",), ("kill-session",)),
     "rails": (("db:drop",), ("db:reset",)),
     "rake": (("db:drop",), ("db:reset",)),
     "prisma": (("migrate", "reset"), ("db", "push", "--force-reset")),
@@ -233,7 +238,12 @@ def _changes_owner(part: Part, ground: Ground) -> bool:
 
 
 def _copies_blocks(part: Part, ground: Ground) -> bool:
-    return any(text.startswith(("of=", "if=")) for text in part.texts)
+    for text in part.texts:
+        if text.startswith("of=") and text[3:] not in ("/dev/null", "/dev/stdout"):
+            return True
+        if text.startswith("if=") and ground.is_raw_disk(part, Word(text[3:])):
+            return True
+    return False
 
 
 def _kills_by_force(part: Part, ground: Ground) -> bool:
@@ -265,6 +275,10 @@ def _stops_service(part: Part, ground: Ground) -> bool:
             return names[:2] == ["services", "stop"]
         case _:
             return names[:1] == ["stop"]
+
+
+def _stops_by_script(part: Part, ground: Ground) -> bool:
+    return part.words[0].text.startswith("/etc/init.d/") and part.texts[:1] == ["stop"] if part.words else False
 
 
 def _prunes_containers(part: Part, ground: Ground) -> bool:
@@ -341,7 +355,7 @@ def _cloud_deletes(part: Part, ground: Ground) -> bool:
 def _sql(part: Part, ground: Ground) -> bool:
     texts = [*part.texts, part.input] if part.input else part.texts
     for text in texts:
-        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text)) if part.name != "bq" else text
+        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text))
         if _SQL_DESTROYS.search(plain.strip()):
             return True
     return False
@@ -526,6 +540,7 @@ DANGEROUS = RuleList(
             _prunes_containers,
             frozenset(("docker", "podman", "nerdctl", "docker-compose")),
         ),
+        Rule("danger.service", "It stops a service or turns it off.", _stops_by_script),
         Rule("danger.publish", "It publishes a package for everybody.", _publishes, frozenset(_PUBLISHES)),
         Rule("danger.destroy", _VARIOUS, _destroys, frozenset(_DESTROYS)),
         Rule("danger.destroy", _VARIOUS, _cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),

@@ -94,6 +94,7 @@ class Reader:
         self.origin: tuple[str, ...] = ()
         self.input = ""
         self.is_captured = False
+        self.is_suspecting = False
         self._depth = 0
         self._repeats = 0
         self._processes = 0
@@ -163,7 +164,7 @@ class Reader:
             part.unread,
             part.input,
             links,
-            part.suspicion,
+            part.suspicion or ("wrapped" if self.is_suspecting else ""),
         )
         self.parts.append(placed)
         return placed
@@ -174,11 +175,13 @@ class Reader:
         known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
         return word if known is None else Word(known)
 
-    def suspect(self, part: Part, suspicion: str) -> None:
-        """List a command that is only suspected: a word of a program the gate does not know."""
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, suspicion=suspicion, redirects=())
-        )
+    def suspect(self, words: tuple[Word, ...], origin: str) -> None:
+        """Read a command that a program the gate does not know may run; its parts are only suspected."""
+        self.is_suspecting = True
+        try:
+            self.run_words(words, origin)
+        finally:
+            self.is_suspecting = False
 
     def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
         """Note that a command runs a text that is not wholly known, with the reason in the part."""
