@@ -353,7 +353,7 @@ def _launch(reader: Reader, part: Part) -> str:
     for number, word in enumerate(part.arguments):
         if " " in word.text.strip():
             reader.run_text(word.text, part.name)
-        elif names_dangerous(word):
+        elif names_dangerous(word) and number < len(part.arguments) - 1:
             reader.run_words(part.arguments[number:], part.name)
             break
     return OUTPUT
