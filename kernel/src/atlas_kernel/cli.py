@@ -98,7 +98,7 @@ def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: Home
         else:
             root.command(command.name, help=command.help)(target)
     if COMPLETE_VARIABLE in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:
