@@ -76,10 +76,19 @@ async def test_what_was_read_is_known_after_a_restart(desk: Any, tmp_path: Path)
     (desk.folder / "a").write_text("old")
     await desk.call("read_file", path="a")
 
-    again = type(desk)(tmp_path)
+    again = type(desk)(tmp_path, desk.store.disk)
     await again.call("write_file", path="a", content="new")
 
     assert (desk.folder / "a").read_text() == "new"
+
+
+async def test_a_full_disk_of_the_home_stops_no_reading_and_no_guessing(desk: Any) -> None:
+    (desk.folder / "a").write_text("old")
+    desk.store.disk.full = True
+
+    assert "old" in await desk.call("read_file", path="a")
+    with pytest.raises(ToolError, match="was not read here"):
+        await desk.call("write_file", path="a", content="new")
 
 
 async def test_a_change_between_the_look_and_the_write_wins(desk: Any) -> None:
