@@ -232,6 +232,11 @@ def test_a_letter_the_encoding_lacks_is_refused() -> None:
         decode(b"caf\xe9").encode("€")
 
 
+def test_a_diff_tells_of_the_last_line_end() -> None:
+    assert diff("a\nb\n", "a\nc\n", "x").split("\n")[3:] == [" a", "-b", "+c"]
+    assert diff("a\nb", "a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
+
+
 def test_a_diff_of_far_places_has_hunks_at_their_lines() -> None:
     before = "\n".join(map(str, range(100)))
     after = before.replace("20", "x").replace("80", "y")

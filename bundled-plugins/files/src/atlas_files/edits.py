@@ -57,7 +57,7 @@ def edit(text: str, old: str, new: str, *, replace_all: bool) -> Edited:
 
 def diff(before: str, after: str, name: str) -> str:
     """Return the change as a unified diff, cut where it grows long."""
-    old, new = _plain(before).split("\n"), _plain(after).split("\n")
+    old, new = _lines(before), _lines(after)
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -85,6 +85,14 @@ def diff(before: str, after: str, name: str) -> str:
 def _header(first: tuple[str, int, int, int, int], last: tuple[str, int, int, int, int], start: int) -> str:
     a, b, c, d = first[1], last[2], first[3], last[4]
     return f"@@ -{start + a + 1},{b - a} +{start + c + 1},{d - c} @@"
+
+
+def _lines(text: str) -> list[str]:
+    lines = _plain(text).split("\n")
+    if lines[-1]:
+        lines[-1] += "\n\\ No newline at end of file"
+        return lines
+    return lines[:-1]
 
 
 def _plain(text: str) -> str:
