@@ -64,7 +64,7 @@ def cut(text: str) -> list[Token]:
 
 
 def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
-    here = _HERE_STRING.match(text, position)
+    here = _HERE_STRING.match(text, position) if text[position] == "@" else None
     if here is not None:
         return Token("single" if here[1] == "'" else "double", here[2], glued), here.end()
     character = text[position]
@@ -131,11 +131,11 @@ def closing(text: str, position: int, closer: str) -> int:
     """Where the group that is open at a position ends."""
     depth = 0
     while position < len(text):
-        here = _HERE_STRING.match(text, position)
+        character = text[position]
+        here = _HERE_STRING.match(text, position) if character == "@" else None
         if here is not None:
             position = here.end()
             continue
-        character = text[position]
         if character == "`":
             position += 2
             continue

@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -49,7 +49,7 @@ _PATH_METHODS = name_set(
 )
 
 
-def python_deeds(source: str, home: str) -> list[Deed] | None:
+def python_deeds(source: str, environment: Mapping[str, str]) -> list[Deed] | None:
     """What the source does, in its order; None when it is no Python this parser knows."""
     try:
         with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    walker = _Walker(home)
+    walker = _Walker(environment)
     try:
         walker.visit(tree)
     except RecursionError:
@@ -66,8 +66,9 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
 
 
 class _Walker(ast.NodeVisitor):
-    def __init__(self, home: str) -> None:
-        self.home = home
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.home = environment.get("HOME", "")
         self.deeds: list[Deed] = []
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
@@ -224,7 +225,7 @@ class _Walker(ast.NodeVisitor):
             ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
-                return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
+                return self.environment.get(key) if self._dotted(inner) == "os.environ" else None
             case ast.Attribute(value=inner, attr="parent"):
                 return self._text(inner).rstrip("/").rpartition("/")[0] or "/"
             case ast.Call():
@@ -247,8 +248,8 @@ class _Walker(ast.NodeVisitor):
             return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
         if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
             return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
-        if name in ("os.environ.get", "os.getenv") and first in ("HOME", "USERPROFILE"):
-            return self.home
+        if name in ("os.environ.get", "os.getenv") and isinstance(first, str):
+            return self.environment.get(first)
         if name == "shlex.split" and isinstance(first, str):
             return list(first.split())
         if isinstance(first, str) and (decoder := _DECODERS.get(tail)):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from atlas_gate.expansion import Expander, split_fields
+from atlas_gate.fork_bomb import is_fork_bomb
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
     ANY,
@@ -37,7 +38,6 @@ from atlas_gate.syntax import (
     For,
     Function,
     Group,
-    Literal,
     Loop,
     Node,
     Pipeline,
@@ -94,6 +94,7 @@ class Reader:
         self.origin: tuple[str, ...] = ()
         self.input = ""
         self.is_captured = False
+        self.is_suspecting = False
         self._depth = 0
         self._repeats = 0
         self._processes = 0
@@ -163,7 +164,7 @@ class Reader:
             part.unread,
             part.input,
             links,
-            part.suspicion,
+            part.suspicion or ("wrapped" if self.is_suspecting else ""),
         )
         self.parts.append(placed)
         return placed
@@ -174,11 +175,13 @@ class Reader:
         known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
         return word if known is None else Word(known)
 
-    def suspect(self, part: Part, suspicion: str) -> None:
-        """List a command that is only suspected: a word of a program the gate does not know."""
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, suspicion=suspicion, redirects=())
-        )
+    def suspect(self, words: tuple[Word, ...], origin: str) -> None:
+        """Read a command that a program the gate does not know may run; its parts are only suspected."""
+        self.is_suspecting = True
+        try:
+            self.run_words(words, origin)
+        finally:
+            self.is_suspecting = False
 
     def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
         """Note that a command runs a text that is not wholly known, with the reason in the part."""
@@ -550,36 +553,3 @@ class _Deeper:
     def __exit__(self, *_: object) -> None:
         self._reader._depth -= 1
         self._reader.origin = self._before
-
-
-def is_fork_bomb(name: str, body: Node) -> bool:
-    """Whether a function starts two of itself, or one beside itself, each time it runs."""
-    in_pipeline = False
-    calls = 0
-
-    def look(node: Node, *, is_piped: bool) -> None:
-        nonlocal in_pipeline, calls
-        match node:
-            case Simple(_, words, _):
-                first = words[0] if words else None
-                if isinstance(first, Text) and first.pieces == (Literal(name, False),):
-                    calls += 1
-                    in_pipeline = in_pipeline or is_piped
-            case Pipeline(commands):
-                for command in commands:
-                    look(command, is_piped=True)
-            case Sequence(items):
-                for item in items:
-                    look(item, is_piped=is_piped)
-            case Group(inner, origin):
-                look(inner, is_piped=is_piped or origin == "&")
-            case Loop(condition, inner):
-                look(condition, is_piped=is_piped)
-                look(inner, is_piped=is_piped)
-            case For(_, _, inner):
-                look(inner, is_piped=is_piped)
-            case _:
-                pass
-
-    look(body, is_piped=False)
-    return in_pipeline
