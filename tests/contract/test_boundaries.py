@@ -66,9 +66,7 @@ def test_this_repository_keeps_the_rules() -> None:
 
 
 def test_a_clean_tree_has_no_fault(tree: Tree) -> None:
-    tree.write(
-        "kernel/src/atlas_kernel/app.py", "import os\nimport trio, anyio\nfrom atlas_sdk import tools\n"
-    )
+    tree.write("kernel/src/atlas_kernel/app.py", "import os\nimport trio, anyio\nfrom atlas_sdk import tools\n")
     tree.write(f"{GATE}/rules.py", "from __future__ import annotations\nimport yaml\nfrom . import gate\n")
 
     assert tree.faults() == []
@@ -86,11 +84,7 @@ def test_a_clean_tree_has_no_fault(tree: Tree) -> None:
         (f"{GATE}/a.py", "import atlas_store", "atlas_store"),
         (f"{GATE}/a.py", "import atlas_kernel.turn", "atlas_kernel"),
         (f"{GATE}/a.py", "import atlas_elsewhere", "atlas_elsewhere"),
-        (
-            f"{GATE}/a.py",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import atlas_store",
-            "store",
-        ),
+        (f"{GATE}/a.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import atlas_store", "store"),
         (f"{GATE}/a.py", "async def f():\n    class A:\n        import atlas_store", "atlas_store"),
         (f"{GATE}/a.py", "try:\n    import atlas_store\nexcept ImportError:\n    pass", "atlas_store"),
         (f"{GATE}/a.py", "import importlib\nx = importlib.import_module('atlas_store.db')", "atlas_store"),
@@ -118,22 +112,14 @@ def test_a_dependency_reached_only_through_another_is_a_fault(tree: Tree) -> Non
     ("files", "fault_at"),
     [
         ({"__init__.py": "import openai"}, "__init__.py:1"),
-        (
-            {"__init__.py": "try:\n    from openai import types\nexcept ImportError:\n    types = None"},
-            "__init__.py:2",
-        ),
+        ({"__init__.py": "try:\n    from openai import types\nexcept ImportError:\n    types = None"}, "__init__.py:2"),
         ({"__init__.py": "class A:\n    import openai"}, "__init__.py:2"),
         ({"__init__.py": "from .client import Client", "client.py": "import openai"}, "client.py:1"),
-        (
-            {"__init__.py": "from . import a", "a.py": "import atlas_gate.b", "b.py": "import openai"},
-            "b.py:1",
-        ),
+        ({"__init__.py": "from . import a", "a.py": "import atlas_gate.b", "b.py": "import openai"}, "b.py:1"),
         ({"__init__.py": "from .in_.c import d", "in_/__init__.py": "import openai", "in_/c.py": ""}, "in_/"),
     ],
 )
-def test_a_heavy_library_loaded_with_the_plugin_is_a_fault(
-    tree: Tree, files: dict[str, str], fault_at: str
-) -> None:
+def test_a_heavy_library_loaded_with_the_plugin_is_a_fault(tree: Tree, files: dict[str, str], fault_at: str) -> None:
     for name, text in files.items():
         tree.write(f"{GATE}/{name}", text)
 
