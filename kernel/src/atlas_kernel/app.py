@@ -19,7 +19,6 @@ from atlas_sdk.homes import Home, HomeLock
 from atlas_sdk.log import Log
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.masking import Masker
-from atlas_sdk.messages import Json
 from atlas_sdk.methods import Method
 from atlas_sdk.sections import CORE_SECTIONS, LogSettings
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -32,6 +31,7 @@ from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.values import Json
 
 from . import __version__
 from .consent import Choices

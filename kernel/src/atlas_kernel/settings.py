@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from atlas_sdk.config_file import read_config, write_setting
 from atlas_sdk.errors import MisuseError, SettingsError
-from atlas_sdk.messages import Json
 from atlas_sdk.services.settings import SettingRow
 from atlas_sdk.settings import SettingsSection
+from atlas_sdk.values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 PREFIX = "ATLAS_"

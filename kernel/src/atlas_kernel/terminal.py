@@ -14,8 +14,8 @@ from atlas_sdk.client import PROTOCOL, Client
 from atlas_sdk.errors import MissingServiceError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.messages import Json
 from atlas_sdk.services import Services
+from atlas_sdk.values import Json
 
 from . import __version__
 

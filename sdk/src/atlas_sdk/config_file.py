@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import SettingsError
 from .homes import replace_file
-from .messages import Json
+from .values import Json
 
 
 def read_config(path: Path) -> dict[str, Any]:

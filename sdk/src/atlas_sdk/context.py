@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from .messages import Json
 from .services import Services
 from .settings import SettingsSection
+from .values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 

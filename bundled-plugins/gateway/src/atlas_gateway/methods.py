@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import NumberedEvent
-from atlas_sdk.messages import FilePart, ImagePart, Json, Message, Part, Sender, TextPart
+from atlas_sdk.messages import FilePart, ImagePart, Message, Part, Sender, TextPart
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Attachment, Conversation, Origin, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS, Accepted, ConversationChange, ConversationDraft, Delivery
@@ -20,6 +20,7 @@ from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.settings import SETTINGS, SettingRow
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
+from atlas_sdk.values import Json
 
 from .gateway import GATEWAY
 from .settings import ServerSettings

@@ -45,6 +45,7 @@ class SqliteStore:
         self._opening = threading.Lock()
         self._closed = False
         self._listener: Callable[[tuple[NumberedEvent, ...]], None] = lambda events: None
+        self._untold: list[tuple[NumberedEvent, ...]] = []
         self._readers: anyio.CapacityLimiter | None = None
         self._copied = False
 
@@ -79,16 +80,22 @@ class SqliteStore:
 
     # --- the two ways in ----------------------------------------------------------------------
 
-    async def _write(self, work: Callable[[Connection], T]) -> T:
+    async def _write(self, work: Callable[[Connection], T], on_disk: Callable[[T], None] = lambda _: None) -> T:
+        """Run work in the writer thread. ``on_disk`` is called on the event loop, in the order of the commits."""
         _, writer = await self._opened()
         done = anyio.Event()
         token = trio.lowlevel.current_trio_token()
         await anyio.lowlevel.checkpoint()  # the last point where a cancelled caller writes nothing
         future: Future[T] = writer.submit(work)
 
+        def settle() -> None:
+            if future.exception() is None:
+                on_disk(future.result())
+            done.set()
+
         def wake(_: Future[T]) -> None:
             with contextlib.suppress(trio.RunFinishedError):
-                token.run_sync_soon(done.set)
+                token.run_sync_soon(settle)
 
         with anyio.CancelScope(shield=True):
             future.add_done_callback(wake)
@@ -136,9 +143,11 @@ class SqliteStore:
             result = work(transaction)
             return result, transaction.number_events(datetime.now(UTC))
 
-        result, numbered = await self._write(run)
-        if numbered:
-            self._listener(numbered)
+        result, numbered = await self._write(run, lambda written: self._untold.append(written[1]))
+        # Tasks wake up in any order, so the first one awake tells of all that is on disk by now, in its order.
+        while self._untold:
+            if events := self._untold.pop(0):
+                self._listener(events)
         return result, numbered
 
     def on_commit(self, listener: Callable[[tuple[NumberedEvent, ...]], None]) -> None:

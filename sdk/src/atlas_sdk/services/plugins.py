@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-from ..messages import Frozen, Json
+from ..messages import Frozen
+from ..values import Json
 from . import ServiceKey
 
 PluginState: TypeAlias = Literal["on", "off", "waiting", "broken", "needs"]

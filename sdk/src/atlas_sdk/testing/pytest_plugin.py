@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Bring the fixtures in after those of other plugins, so that ``anyio_backend`` is ours and not anyio's."""
+    import pytest
+
+    # A broken promise is to show both sides of its comparison, as a test does.
+    pytest.register_assert_rewrite("atlas_sdk.testing.conformance")
     from . import fixtures
 
     config.pluginmanager.register(fixtures, "atlas_sdk.fixtures")
