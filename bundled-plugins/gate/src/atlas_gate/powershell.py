@@ -14,7 +14,7 @@ from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, 
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
 from atlas_gate.powershell_tokens import Token, cut
 from atlas_gate.powershell_values import PowerShellValues, glued_count, split_at, statements_of
-from atlas_gate.reader import DEPTH_LIMIT, Reader
+from atlas_gate.reader import DEPTH_LIMIT, REPEAT_LIMIT, Reader
 from atlas_gate.syntax import UnreadableError, bounded
 
 _ASSIGNS = re.compile(r"[+\-*/%]?=")
@@ -51,6 +51,7 @@ class PowerShellReader(PowerShellValues):
             "args": [],
         }
         self._depth = 0
+        self._called: set[tuple[int, tuple[str, ...]]] = set()
 
     def read(self, text: str) -> None:
         """Read the whole line; what cannot be read is noted as a fault."""
@@ -182,7 +183,13 @@ class PowerShellReader(PowerShellValues):
         call = Call(resolved, words, blocks, piped if piped is not None else [])
         body = self.functions.get(resolved)
         if body is not None:
-            self.variables["args"] = [word.text for word in words]
+            called = (id(body), tuple(word.text for word in words))
+            if called in self._called:
+                return [OUTPUT]  # with the same words it would do the same again
+            self._called.add(called)
+            if len(self._called) > REPEAT_LIMIT:
+                raise UnreadableError("it repeats too much to be read")
+            self.variables["args"] = list(called[1])
             return self.block(body, origin=name)
         command = COMMANDS.get(resolved)
         if command is not None:

@@ -242,7 +242,10 @@ def statements_of(tokens: list[Token]) -> list[list[Token]]:
     for index, token in enumerate(tokens):
         ends = token.kind == "mark" and token.text in _STATEMENT_ENDS
         if token.text == "\n" and token.kind == "mark" and current:
-            following = next((later for later in tokens[index:] if later.text != "\n"), None)
+            at = index
+            while at < len(tokens) and tokens[at].text == "\n":
+                at += 1
+            following = tokens[at] if at < len(tokens) else None
             goes_on = current[-1].kind == "mark" and current[-1].text in ("|", ",", "&&", "||")
             next_joins = following is not None and (
                 following.text == "|" or following.text.lower() in ("else", "elseif", "catch", "finally")

@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -20,6 +20,8 @@ from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+# Loops over constant lists are followed this many times in all; nested ones multiply.
+TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
 
 
@@ -70,6 +72,7 @@ class _Walker(ast.NodeVisitor):
         self.environment = environment
         self.home = environment.get("HOME", "")
         self.deeds: list[Deed] = []
+        self.turns = 0
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
@@ -101,12 +104,24 @@ class _Walker(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
-        if isinstance(node.target, ast.Name) and isinstance(values, list):
-            for value in values[:50]:
-                self.values[node.target.id] = value
-                for statement in node.body:
-                    self.visit(statement)
-        self.generic_visit(node)
+        if not (isinstance(node.target, ast.Name) and isinstance(values, list) and values):
+            self.generic_visit(node)
+            return
+        self.visit(node.iter)
+        for value in self._turns(values):
+            self.values[node.target.id] = value
+            for statement in node.body:
+                self.visit(statement)
+        for statement in node.orelse:
+            self.visit(statement)
+
+    def _turns(self, values: list[Value]) -> Iterator[Value]:
+        """The values a loop takes, as long as all loops together stay below a limit; always the first."""
+        for number, value in enumerate(values):
+            self.turns += 1
+            if number and self.turns > TURNS_LIMIT:
+                return
+            yield value
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
         self._comprehension(node, node.elt, node.generators)
@@ -119,7 +134,7 @@ class _Walker(ast.NodeVisitor):
         values = self._value(first.iter)
         self.generic_visit(node)
         if isinstance(first.target, ast.Name) and isinstance(values, list):
-            for value in values[:50]:
+            for value in self._turns(values):
                 self.values[first.target.id] = value
                 self.visit(element)
 

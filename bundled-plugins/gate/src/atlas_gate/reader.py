@@ -98,6 +98,7 @@ class Reader:
         self._depth = 0
         self._repeats = 0
         self._processes = 0
+        self._texts: list[tuple[str, tuple[str, ...], str | None]] = []
         self._calls: list[tuple[int, tuple[str, ...]]] = []
 
     # What the handlers of programs call.
@@ -115,6 +116,10 @@ class Reader:
         """Read a text that a shell runs, and answer what it prints."""
         if not is_constant(text) and len(text.strip()) <= 1:
             return OUTPUT
+        entered = (text, positional, self.state.folder)
+        if entered in self._texts:
+            return OUTPUT  # it runs itself just as it was run: nothing new would be read
+        self._count(self._depth)
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
@@ -127,9 +132,11 @@ class Reader:
             parsed = parse(text)
             if parsed.fault is not None:
                 self.faults.append(parsed.fault)
+            self._texts.append(entered)
             try:
                 return self._run(parsed.script, stdin)
             finally:
+                self._texts.pop()
                 if not same_shell:
                     self.state = before
 
