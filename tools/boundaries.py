@@ -81,9 +81,7 @@ def load(root: Path) -> list[Package]:
             project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
             wanted = [*project.get("dependencies", [])]
             wanted += [item for extra in project.get("optional-dependencies", {}).values() for item in extra]
-            found.append(
-                Package(file.parent, _normal(project["name"]), frozenset(_normal(item) for item in wanted))
-            )
+            found.append(Package(file.parent, _normal(project["name"]), frozenset(_normal(item) for item in wanted)))
     return found
 
 

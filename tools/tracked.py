@@ -13,67 +13,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # The people of the examples; they have homes that exist nowhere.
-PEOPLE = {"robin", "kim", "user", "you", "me", "name"}
+PEOPLE = {"robin", "kim", "ana", "user", "you", "me", "name", "public"}
 # Written in halves, so that this file passes its own check.
 HOSTS = ("py" + r"pi\.(?:org|python)", "python" + "hosted", "npm" + r"js\.(?:org|com)", "yarn" + r"pkg\.com")
 HOSTS += ("deb" + r"\.debian\.org", "crates" + r"\.io", "proxy" + r"\.golang\.org", "test\\." + "pypi")
 _HOST = re.compile("|".join(HOSTS), re.IGNORECASE)
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\{1,2}Users\\{1,2})([A-Za-z0-9._-]+)")
-# First folders that many machines have: a path that begins with one says nothing about this one.
-_COMMON = {
-    "app",
-    "bin",
-    "build",
-    "builds",
-    "code",
-    "data",
-    "dev",
-    "dist",
-    "etc",
-    "github",
-    "home",
-    "lib",
-    "media",
-}
-_COMMON |= {
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "project",
-    "repo",
-    "root",
-    "run",
-    "src",
-    "srv",
-    "sys",
-    "tmp",
-    "usr",
-}
-_COMMON |= {"users", "var", "volumes", "workspace"}
 
 
-def faults(text: str, *, here: frozenset[str]) -> Iterator[tuple[int, str]]:
+def faults(text: str, *, here: frozenset[str], homes: bool = True) -> Iterator[tuple[int, str]]:
     """Yield the line and what is wrong with it; `here` are folders that only this machine has."""
     # Not where it is the tail of a longer path: `bundled-plugins/*/src` is no `/src`.
-    own = re.compile(
-        "|".join(rf"(?<![\w.*)\]-]){re.escape(folder)}(?![\w-])" for folder in sorted(here)) or "(?!)"
-    )
+    own = re.compile("|".join(rf"(?<![\w.*)\]-]){re.escape(folder)}(?![\w-])" for folder in sorted(here)) or "(?!)")
     for number, line in enumerate(text.splitlines(), 1):
         if found := _HOST.search(line):
             yield number, f"names a package registry ({found.group()}). Leave the host out."
         people = [found.group(1) for found in _HOME.finditer(line) if found.group(1).lower() not in PEOPLE]
-        if people:
+        if homes and people:
             yield number, f"names somebody's home ({people[0]}). Write /home/robin or a relative path."
         if found := own.search(line):
             yield number, f"names a folder of this machine ({found.group()}). Write a relative path."
 
 
 def own_folders(root: Path) -> frozenset[str]:
-    """Return the folders that would give this machine away: the checkout's, and the first of its path."""
-    first = Path(*root.parts[:2])
-    found = {root, first} if first.name.lower() not in _COMMON else {root} - {first}
-    return frozenset(folder.as_posix() for folder in found)
+    """Return the folders that would give this machine away: the checkout's, where it is not a common one."""
+    return frozenset({root.as_posix()} if len(root.parts) > 2 else set())
 
 
 def tracked(root: Path) -> list[Path]:
@@ -92,7 +56,8 @@ def main() -> int:
             text = file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        for number, sentence in faults(text, here=here):
+        data = "tests" in file.relative_to(ROOT).parts  # cases full of made-up paths
+        for number, sentence in faults(text, here=here, homes=not data):
             found += 1
             print(f"{file.relative_to(ROOT).as_posix()}:{number}: {sentence}")
     if not found:

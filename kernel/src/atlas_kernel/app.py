@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import anyio.abc
 import anyio.lowlevel
 
 from atlas_sdk.checks import Check
-from atlas_sdk.context import Clock
+from atlas_sdk.context import Clock, SystemClock
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.homes import Home, HomeLock
+from atlas_sdk.log import Log
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.masking import Masker
-from atlas_sdk.messages import Json
 from atlas_sdk.methods import Method
+from atlas_sdk.sections import CORE_SECTIONS, LogSettings
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME
@@ -31,6 +31,7 @@ from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.values import Json
 
 from . import __version__
 from .consent import Choices
@@ -39,33 +40,13 @@ from .discovery import Found, discover
 from .events import Bus
 from .guard import logged
 from .lifecycle import Plugins
-from .log import Log
 from .model import Models
-from .recovery import recover
 from .runtime import Generations
 from .services import Registry
-from .settings import KERNEL_SECTIONS, LogSettings, Settings
+from .settings import Settings
 from .tools import Workplace
 
 log = logging.getLogger("atlas.app")
-
-
-class SystemClock:
-    """The time as the system has it."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-
-class _Masking:
-    def __init__(self, masker: Masker) -> None:
-        self._masker = masker
-
-    def hide(self, value: str) -> None:
-        self._masker.add(value)
-
-    def mask(self, text: str) -> str:
-        return self._masker.mask(text)
 
 
 class App:
@@ -75,8 +56,6 @@ class App:
         self,
         home: Home,
         *,
-        environ: MutableMapping[str, str],
-        flags: Mapping[str, Json],
         clock: Clock,
         found: Found,
         objects: Mapping[str, object],
@@ -86,13 +65,11 @@ class App:
     ) -> None:
         self.home = home
         self.settings = settings
-        self._clock = clock
         self._found = found
         self._tasks = tasks
         self.services = Registry()
         self.generations = Generations()
         self.bus = Bus(self.services)
-        self.interrupted: tuple[str, ...] = ()
         self.plugins = Plugins(
             home=home,
             found=found,
@@ -113,7 +90,7 @@ class App:
             EVENTS.by(self.bus),
             HOME.by(self),
             MODELS.by(self.models),
-            LOG.by(_Masking(masker)),
+            LOG.by(masker),
             NOTIFY.by(self.conversations),
             PLUGINS.by(self.plugins),
             SETTINGS.by(settings),
@@ -125,16 +102,12 @@ class App:
         self._tasks.start_soon(logged, getattr(work, "__qualname__", "work"), work, *arguments)
 
     async def compose(self) -> None:
-        """Turn plugins on, then close what a crash left open."""
+        """Turn plugins on, and announce what the store keeps."""
         await self.plugins.start_all()
         for name in self.settings.unknown_variables():
             log.warning("The variable %s sets nothing Atlas knows", name)
-        store = self.services.get(STORE)
-        if store is not None:
+        if (store := self.services.get(STORE)) is not None:
             store.on_commit(self.bus.committed)
-            self.interrupted = await recover(store, self._clock)
-            for said in self.interrupted:
-                log.warning(said)
 
     async def close(self) -> None:
         """Stop turns, unload plugins, close the store: in that order, so that nothing is lost."""
@@ -160,6 +133,12 @@ class App:
 
     def methods(self) -> dict[str, Method]:
         return self.generations.current.methods
+
+    def contributed(self) -> dict[str, tuple[str, ...]]:
+        return self.generations.current.contributed
+
+    def has(self, service: str) -> bool:
+        return self.services.has(service)
 
     def manifests(self) -> tuple[Manifest, ...]:
         return tuple(self._found.manifests.values())
@@ -191,7 +170,7 @@ async def open_app(
     kept: Log | None = None
     try:
         settings = Settings(home.config, environ=environ, flags=flags)
-        for section in KERNEL_SECTIONS:
+        for section in CORE_SECTIONS:
             settings.add(section)
         masker = Masker()
         logs = settings.section(LogSettings)
@@ -202,8 +181,6 @@ async def open_app(
             async with anyio.create_task_group() as tasks:
                 app = App(
                     home,
-                    environ=environ,
-                    flags=flags or {},
                     clock=clock or SystemClock(),
                     found=found,
                     objects=objects or {},

@@ -11,7 +11,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import digest
-from atlas_sdk.messages import Json
+from atlas_sdk.values import Json
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Choices:
     def _read(self) -> None:
         try:
             found = json.loads(self._path.read_text("utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
             raise MisuseError(

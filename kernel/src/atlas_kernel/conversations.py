@@ -14,6 +14,7 @@ from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, Me
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Part, Sender, TextPart
 from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
@@ -22,13 +23,14 @@ from .guard import logged
 from .live import Live, Waiting
 from .model import Models
 from .runtime import Generations
-from .settings import Settings, WorkspaceSettings
+from .settings import Settings
 from .tools import Workplace
-from .turn import TurnRun, dated, zone
+from .turn import TurnRun, dated
 
 TITLE_CHARS = 60
 KEPT_LIVE = 64
 """How many idle conversations stay in memory."""
+KEPT_SECONDS = 300.0
 
 
 class Conversations:
@@ -92,43 +94,36 @@ class Conversations:
         if not parts:
             raise MisuseError("A message needs some text or a file.")
         live = await self._open(id)
-        async with live.lock:
-            with anyio.CancelScope(shield=True):
-                accepted = await self._accept(live, tuple(parts), sender, client_id, delivery, parent, cause)
-        return accepted
-
-    async def _accept(
-        self,
-        live: Live,
-        parts: tuple[Part, ...],
-        sender: Sender,
-        client_id: str | None,
-        delivery: Delivery,
-        parent: str | None,
-        cause: str | None,
-    ) -> Accepted:
-        store, now = self._place.services.need(STORE), self._place.clock.now()
-        if client_id is not None:
-            known = await store.message_of_client(live.record.id, client_id)
-            if known is not None:
-                return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
-        busy = live.turn is not None
-        if busy and parent is not None and parent != live.record.head:
-            raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
-        if not busy and parent is not None and parent != live.record.head:
-            self._branch(live, parent)
+        await live.mend()
         message = Message(
             id=new_id(),
-            conversation=live.record.id,
-            parent=None if busy else live.record.head,
+            conversation=id,
+            parent=parent,
             role="user",
             sender=sender,
-            parts=(*self._notes(live, now), *parts),
-            created_at=now,
+            parts=tuple(parts),
+            created_at=self._place.clock.now(),
             client_id=client_id,
-            queued=busy,
             cause=cause,
         )
+        async with live.lock:
+            with anyio.CancelScope(shield=True):
+                accepted = await self._accept(live, message, delivery)
+        return accepted
+
+    async def _accept(self, live: Live, message: Message, delivery: Delivery) -> Accepted:
+        store = self._place.services.need(STORE)
+        if message.client_id is not None:
+            known = await store.message_of_client(live.record.id, message.client_id)
+            if known is not None:
+                return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
+        busy, moves = live.turn is not None, message.parent not in (None, live.record.head)
+        if busy and moves:
+            raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
+        if moves and message.parent is not None:
+            self._branch(live, message.parent)
+        parts = (*self._notes(live, message.created_at), *message.parts)
+        message = message.model_copy(update={"parts": parts, "parent": None, "queued": busy})
         if busy:
             await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
             live.waiting.append(Waiting(message, delivery))
@@ -237,12 +232,10 @@ class Conversations:
         return found
 
     async def _open(self, id: str) -> Live:
-        live = self._live.get(id)
-        if live is not None:
-            return live
         async with self._opening:
-            if id in self._live:
-                return self._live[id]
+            if (known := self._live.get(id)) is not None:
+                known.used_at = anyio.current_time()
+                return known
             store = self._place.services.need(STORE)
             record = await self._stored(id)
             path = await store.path(id)
@@ -253,7 +246,9 @@ class Conversations:
             return live
 
     def _forget_idle(self) -> None:
-        idle = [id for id, live in self._live.items() if live.turn is None and not live.lock.statistics().locked]
+        # One that was just handed out is not idle, though no turn runs in it yet.
+        old = anyio.current_time() - KEPT_SECONDS
+        idle = [id for id, live in self._live.items() if live.turn is None and live.used_at < old]
         for id in idle[: max(0, len(self._live) - KEPT_LIVE + 1)]:
             del self._live[id]
 
@@ -268,15 +263,12 @@ class Conversations:
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""
         before = live.path[-1].created_at if live.path else None
-        notes = [dated(now, before, zone(self._settings), live.record.folder)]
-        tools = frozenset(self._generations.current.tools)
-        if live.known_tools is not None and (new := sorted(tools - live.known_tools)):
-            notes.append(
-                TextPart(
-                    text=f"New tools can be found with tool_search: {', '.join(new)}.", trust="agent", source="tools"
-                )
-            )
-        live.known_tools = tools
+        notes = [dated(now, before, self._settings.section(TimeSettings).tzinfo(), live.record.folder)]
+        tools, told = sorted(self._generations.current.tools), live.record.told
+        if told and (new := sorted(set(tools) - set(told))):
+            text = f"New tools, to be found with tool_search: {', '.join(new)}."
+            notes.append(TextPart(text=text, trust="agent", source="tools"))
+        live.record = live.record.model_copy(update={"told": tuple(sorted({*tools, *told}))})
         return tuple(note for note in notes if note is not None)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import Clock
 from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
-from atlas_sdk.events import NumberedEvent, PluginChanged
+from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
 from atlas_sdk.manifest import Manifest
@@ -30,8 +31,6 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
-CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
-"""Which service's plugin uses what others contribute."""
 
 
 class Plugins:
@@ -127,6 +126,10 @@ class Plugins:
                 raise MisuseError(f"its manifest names {missing[0]}, and it does not offer it.")
             for _, schema in self.manager.contributions("atlas_schema", only=name):
                 await self._registry.need(STORE).migrate(name, schema)
+            for _, startup in self.manager.contributions("atlas_startup", only=name):
+                _, error = await caught(startup)
+                if error is not None:
+                    raise PluginFailed(name, "starting", error)
             work = [item for _, item in self.manager.contributions("atlas_background", only=name)]
         except PluginFailed:
             self._unregister(manifest)
@@ -151,10 +154,10 @@ class Plugins:
 
     async def _background(self, plugin: Plugin, work: list[Callable[[], Awaitable[None]]]) -> None:
         async def all_of_it() -> None:
-            with plugin.scope:
+            with plugin.scope():
                 async with anyio.create_task_group() as group:
                     for item in work:
-                        group.start_soon(_await, item)
+                        group.start_soon(cast(Any, item))
 
         _, error = await caught(all_of_it)
         if error is not None:
@@ -196,10 +199,10 @@ class Plugins:
             plugin.fresh = False
 
     async def _observe(self, plugin: Plugin, observer: Observer) -> None:
-        with plugin.scope:
+        with plugin.scope():
             async with self._bus.subscribe() as feed:
                 async for event in feed:
-                    await logged(f"{plugin.manifest.name} observed {event.event.type}", _watch, observer, event)
+                    await logged(f"{plugin.manifest.name} observed {event.event.type}", observer.observe, event)
 
     def _dependents(self, name: str) -> list[str]:
         """Return a plugin and those that need a service only it provides, the neediest first."""
@@ -243,7 +246,6 @@ class Plugins:
     # --- the service --------------------------------------------------------------------------
 
     async def list(self) -> tuple[PluginRow, ...]:
-        """Return every plugin found, by name."""
         rows = [self._row(manifest) for manifest in self._found.manifests.values()]
         rows += [
             PluginRow(name=name, version="", description="", source="folder", state="broken", why=why)
@@ -283,14 +285,11 @@ class Plugins:
         manifest = self._found.manifests.get(name)
         if manifest is None:
             why = self._found.broken.get(name)
-            raise NotFoundError(
-                f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}.",
-                hint="atlas plugins list shows those there are.",
-            )
+            said = f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}."
+            raise NotFoundError(said, hint="atlas plugins list shows those there are.")
         return manifest
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
-        """Turn a plugin on."""
         manifest = self._named(name)
         async with self._lock:
             if name in self.manager.on:
@@ -318,7 +317,6 @@ class Plugins:
         return row
 
     async def disable(self, name: str) -> PluginRow:
-        """Turn a plugin off, and with it those that need it."""
         manifest = self._named(name)
         async with self._lock:
             self._choices.turn(name, on=False)
@@ -340,22 +338,4 @@ class Plugins:
         )
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
-        """Change a setting the plugin's manifest declares."""
         self._choices.set(self._named(name), setting, value)
-
-    def unconsumed(self) -> tuple[str, ...]:
-        """Name contributions that nothing consumes."""
-        said = []
-        for kind, service in CONSUMERS.items():
-            for name in self._generations.current.contributed.get(kind, ()):
-                if not self._registry.has(f"{service}@1"):
-                    said.append(f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}.")
-        return tuple(said)
-
-
-async def _await(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
-
-
-async def _watch(observer: Observer, event: NumberedEvent) -> None:
-    await observer.observe(event)

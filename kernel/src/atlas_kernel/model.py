@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import anyio
 
 from atlas_sdk.context import Clock
-from atlas_sdk.hooks import ModelGo, ModelInterceptor
 from atlas_sdk.ids import new_id
 from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, Provider, ProviderError
 from atlas_sdk.records import ModelCall, Record
+from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE
 
+from .chain import chained
 from .prefix import content, dump
 from .runtime import Generations, Runtime
-from .settings import ModelSettings, Settings
+from .settings import Settings
 
 NO_KEY = "No model is set up yet: there is no key in the vault, and no local model server was found."
 NO_KEY_HINT = (
@@ -70,7 +71,7 @@ class Models:
             attempts += 1
             return await self._once(asked, emit, runtime=runtime, turn=turn, attempt=attempts)
 
-        return await _composed(runtime.around_model, once)(request, emit)
+        return await chained(runtime.around_model, "around_model_call", once)(request, emit)
 
     async def _once(
         self, request: ModelRequest, emit: Emit, *, runtime: Runtime, turn: str | None, attempt: int
@@ -115,20 +116,6 @@ class Models:
         finally:
             with anyio.CancelScope(shield=True):
                 await store.commit([closed.model_copy(update={"ended_at": self._clock.now()})])
-
-
-def _composed(interceptors: Sequence[ModelInterceptor], innermost: ModelGo) -> ModelGo:
-    go = innermost
-    for interceptor in reversed(interceptors):
-
-        def wrap(inner: ModelGo, outer: ModelInterceptor) -> ModelGo:
-            async def call(request: ModelRequest, emit: Emit) -> ModelReply:
-                return await outer.around_model_call(request, emit, inner)
-
-            return call
-
-        go = wrap(go, interceptor)
-    return go
 
 
 def _pick(provider: Provider, model: str) -> ModelInfo:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +16,10 @@ from atlas_sdk.context import Clock
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.messages import Json
 from atlas_sdk.services import Services
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.settings import SettingsSection
+from atlas_sdk.values import Json
 
 from .consent import Choices
 from .guard import attributed, logged
@@ -30,45 +29,34 @@ S = TypeVar("S", bound=SettingsSection)
 _UNLOAD_SECONDS = 5.0
 
 
-@dataclass
 class Context:
     """The ``ctx`` of one plugin."""
 
-    manifest: Manifest
-    home_folder: Home
-    clock: Clock
-    services: Services
-    settings: Settings
-    choices: Choices
-    stops: list[Callable[[], Awaitable[None] | None]] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.manifest.name
-
-    @property
-    def home(self) -> Path:
-        return self.home_folder.folder
-
-    @property
-    def folder(self) -> Path:
-        return Path(self.manifest.folder)
+    def __init__(
+        self, manifest: Manifest, home: Home, clock: Clock, services: Services, settings: Settings, choices: Choices
+    ) -> None:
+        self.manifest = manifest
+        self.name = manifest.name
+        self.home = home.folder
+        self.folder = Path(manifest.folder)
+        self.logger = logging.getLogger(f"atlas.plugin.{manifest.name}")
+        self.clock = clock
+        self.services = services
+        self.stops: list[Callable[[], Awaitable[None] | None]] = []
+        self._data_folder = home.data / manifest.name
+        self._settings = settings
+        self._choices = choices
 
     @property
     def data_folder(self) -> Path:
-        path = self.home_folder.data / self.name
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path
-
-    @property
-    def logger(self) -> logging.Logger:
-        return logging.getLogger(f"atlas.plugin.{self.name}")
+        self._data_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._data_folder
 
     def section(self, kind: type[S]) -> S:
-        return self.settings.section(kind)
+        return self._settings.section(kind)
 
     def setting(self, name: str) -> Json:
-        return self.choices.setting(self.manifest, name)
+        return self._choices.setting(self.manifest, name)
 
     async def secret(self, name: str) -> str | None:
         if name not in {secret.name for secret in self.manifest.secrets}:
@@ -80,17 +68,23 @@ class Context:
 
 
 class Plugin:
-    """A plugin that is on: its context, and the scope of what it runs in the background."""
+    """A plugin that is on: its context, and the scopes of what it runs in the background."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.manifest = context.manifest
-        self.scope = anyio.CancelScope()
+        self._scopes: list[anyio.CancelScope] = []
         self.fresh = True  # until the first generation it is part of
+
+    def scope(self) -> anyio.CancelScope:
+        """Return a scope that is cancelled when the plugin is unloaded, for one task of its own."""
+        self._scopes.append(anyio.CancelScope())
+        return self._scopes[-1]
 
     async def unload(self) -> None:
         """Cancel its background and run its stops, the last first; one that fails is logged."""
-        self.scope.cancel()
+        for scope in self._scopes:
+            scope.cancel()
         with anyio.move_on_after(_UNLOAD_SECONDS, shield=True):
             for stop in reversed(self.context.stops):
                 await logged(f"unloading {self.manifest.name}", _run_stop, stop)
@@ -123,12 +117,8 @@ class Manager:
                 raise MisuseError(f"The hook {attribute} is async.", hint="Return objects with async methods instead.")
         try:
             self._manager.register(implementation, name)
-            for caller in self._manager.get_hookcallers(implementation) or []:
-                for found in caller.get_hookimpls():
-                    unknown = not caller.has_spec() and not found.optionalhook
-                    if found.plugin_name == name and unknown:
-                        raise MisuseError(f"There is no hook {caller.name}.", hint="See atlas docs reference/hooks.")
-        except (MisuseError, pluggy.PluginValidationError, ValueError):
+            self._manager.check_pending()
+        except (pluggy.PluginValidationError, ValueError):
             if self._manager.has_plugin(name):
                 self._manager.unregister(name=name)
             raise

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from atlas_sdk.config_file import read_config, write_setting
 from atlas_sdk.errors import MisuseError, SettingsError
-from atlas_sdk.homes import replace_file
-from atlas_sdk.messages import Json
 from atlas_sdk.services.settings import SettingRow
-from atlas_sdk.settings import SettingsSection, setting
+from atlas_sdk.settings import SettingsSection
+from atlas_sdk.values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 PREFIX = "ATLAS_"
 _OWN_VARIABLES = frozenset({"ATLAS_HOME", "ATLAS_DESKTOP_TOKEN"})
-
-
-class LogSettings(SettingsSection):
-    """What the log keeps."""
-
-    section: ClassVar[str] = "log"
-    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting("INFO", "The least serious lines the log keeps.")
-    file: bool = setting(True, "Whether the log is also written to logs/atlas.log. A container may read stderr alone.")
-
-
-class ModelSettings(SettingsSection):
-    """Which model answers in a conversation that picks none."""
-
-    section: ClassVar[str] = "model"
-    provider: str = setting("", "The provider of the default model, such as openai or ollama.", screen=True)
-    name: str = setting("", "The model's id at that provider. Unset, the provider's own default answers.", screen=True)
-    effort: str = setting("", "How hard a reasoning model thinks: low, medium or high. Unset, medium.", screen=True)
-
-
-class WorkspaceSettings(SettingsSection):
-    """Where the agent works."""
-
-    section: ClassVar[str] = "workspace"
-    folder: str = setting("", "Where the file tools and commands start. Unset, your home folder.", screen=True)
-
-
-class TimeSettings(SettingsSection):
-    """What the clock on the wall says."""
-
-    section: ClassVar[str] = "time"
-    zone: str = setting("", "The IANA time zone, such as Europe/Lisbon. Unset, the system's.", screen=True)
-
-
-KERNEL_SECTIONS: tuple[type[SettingsSection], ...] = (LogSettings, ModelSettings, WorkspaceSettings, TimeSettings)
 
 
 class Settings:
@@ -66,7 +31,7 @@ class Settings:
         Raises SettingsError for a file that is not TOML.
         """
         self._path = path
-        self._file = _read_toml(path)
+        self._file = read_config(path)
         self._flags = dict(flags or {})
         self._environ = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value.strip()}
         self._process_environ = environ
@@ -155,7 +120,7 @@ class Settings:
         parsed = self._parse(kind, self._values(kind, table))
         if value is not None:
             value = getattr(self._parse(kind, {**table}), name)
-        self._write(section, name, value)
+        write_setting(self._path, section, name, value)
         self._file[section] = table
         self._sections[section] = parsed
 
@@ -209,29 +174,6 @@ class Settings:
                 hint="The settings page (atlas docs reference/settings) says what it takes.",
                 code="wrong_setting",
             ) from None
-
-    def _write(self, section: str, key: str, value: Json) -> None:
-        import tomlkit
-
-        text = self._path.read_text("utf-8") if self._path.exists() else ""
-        document = tomlkit.parse(text)
-        table: Any = document.setdefault(section, tomlkit.table())
-        if value is None:
-            table.pop(key, None)
-        else:
-            table[key] = list(value) if isinstance(value, tuple) else value
-        replace_file(self._path, tomlkit.dumps(document))
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}.", hint="Mend that line; nothing was changed.") from error
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}.", hint="Mend its permissions.") from error
 
 
 def _variable(section: str, key: str) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
-import queue
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from atlas_sdk.client import PROTOCOL, Client, JsonRpcClient
-from atlas_sdk.errors import MissingServiceError, ServerError
+from atlas_sdk.client import PROTOCOL, Client
+from atlas_sdk.errors import MissingServiceError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.messages import Json
 from atlas_sdk.services import Services
+from atlas_sdk.values import Json
 
 from . import __version__
 
@@ -45,7 +44,9 @@ class HomeTerminal:
         if server is not None and _alive(server.get("pid")):
             client = self._to_server(server)
         else:
-            client = InProcessClient(self._home)
+            from atlas_sdk.in_process import InProcessClient
+
+            client = InProcessClient(self._opened)
         try:
             client.request(
                 "initialize",
@@ -62,6 +63,13 @@ class HomeTerminal:
                 module, _, name = manifest.client.partition(":")
                 return cast(Client, getattr(importlib.import_module(module), name)(server))
         raise MissingServiceError("No plugin connects to a running server.", hint="Turn on the plugin gateway.")
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Services]:
+        from .app import open_app
+
+        async with open_app(self._home, environ=os.environ) as app:
+            yield app.services
 
     def run(self, work: Callable[[Services], Awaitable[None]], *, flags: Mapping[str, Json]) -> None:
         """Open the home in this process and run ``work`` in it."""
@@ -103,76 +111,3 @@ def _alive(pid: Any) -> bool:
     except PermissionError:
         pass
     return True
-
-
-CLOSE_SECONDS = 5.0
-"""How long requests under way may take to end once the command is done."""
-
-
-class InProcessClient(JsonRpcClient):
-    """A client of a home that this very process serves, in a thread of its own, while no server runs."""
-
-    def __init__(self, home: Home) -> None:
-        super().__init__()
-        from anyio.from_thread import start_blocking_portal
-
-        self._frames: queue.Queue[str | None] = queue.Queue()
-        self._exit = ExitStack()
-        try:
-            self._portal = self._exit.enter_context(start_blocking_portal("trio"))
-            self._inbound = self._exit.enter_context(
-                self._portal.wrap_async_context_manager(_served(home, self._frames.put))
-            )
-        except BaseException:
-            self._exit.close()
-            raise
-
-    def send_frame(self, frame: str) -> None:
-        self._portal.call(self._inbound, frame)
-
-    def receive_frame(self, timeout: float | None) -> str | None:
-        try:
-            frame = self._frames.get(timeout=timeout)
-        except queue.Empty:
-            return None
-        if frame is None:
-            raise ServerError("Atlas ended in the middle of the command.", hint="The log says why.")
-        return frame
-
-    def close(self) -> None:
-        self._exit.close()
-
-
-@asynccontextmanager
-async def _served(home: Home, outbound: Callable[[str | None], None]) -> AsyncIterator[Callable[[str], None]]:
-    """Open the home, serve one trusted client, and yield what hands it a frame."""
-    import anyio
-
-    from atlas_sdk.services.wire import WIRE
-
-    from .app import open_app
-
-    async with open_app(home, environ=os.environ) as app:
-        wire = app.services.need(WIRE)
-        send, receive = anyio.create_memory_object_stream[str](256)
-
-        async def inbound() -> str | None:
-            try:
-                return await receive.receive()
-            except anyio.EndOfStream:
-                return None
-
-        async def out(frame: str) -> None:
-            outbound(frame)
-
-        async def serve() -> None:
-            try:
-                await wire.serve(inbound, out, trusted=True)
-            finally:
-                outbound(None)
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(serve)
-            with send:
-                yield send.send_nowait
-            group.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS

@@ -5,24 +5,25 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 import anyio
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import ModelRestarted, Noticed, TextStreamed, TurnEnded
-from atlas_sdk.hooks import TurnGo, TurnInterceptor, TurnRequest
+from atlas_sdk.hooks import TurnRequest
 from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
 from atlas_sdk.providers import ModelDelta, ModelReply, ModelRequest, Restarted, TextDelta
 from atlas_sdk.records import Turn
+from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services.store import STORE
 
+from .chain import chained
 from .guard import caught, is_plain, log, sentence
 from .live import Live
 from .model import Models
 from .prefix import load_prefix, make_prefix
 from .runtime import Runtime
-from .settings import ModelSettings, Settings, TimeSettings
+from .settings import Settings
 from .tools import ToolCalls, Workplace
 
 BUG = "Something went wrong inside Atlas. What you said is kept; the log (logs/atlas.log) says what happened."
@@ -54,7 +55,7 @@ class TurnRun:
             self._live.scope = scope
             if self._live.stopping:
                 scope.cancel()
-            go = _composed(self._runtime.around_turn, self._whole)
+            go = chained(self._runtime.around_turn, "around_turn", self._whole)
             result, error = await caught(go, request)
             ended = result or self._failed(error)
         if scope.cancelled_caught:
@@ -185,20 +186,6 @@ class _CommandHost:
         self.conversation = conversation
 
 
-def _composed(interceptors: Sequence[TurnInterceptor], innermost: TurnGo) -> TurnGo:
-    go = innermost
-    for interceptor in reversed(interceptors):
-
-        def wrap(inner: TurnGo, outer: TurnInterceptor) -> TurnGo:
-            async def call(request: TurnRequest) -> Turn:
-                return await outer.around_turn(request, inner)
-
-            return call
-
-        go = wrap(go, interceptor)
-    return go
-
-
 def _vouched(reply: ModelReply) -> tuple[Part, ...]:
     """Return the reply's parts with the agent as the one who vouches for their text; none is left empty."""
     parts: list[Part] = []
@@ -209,12 +196,6 @@ def _vouched(reply: ModelReply) -> tuple[Part, ...]:
         elif not isinstance(part, ReasoningPart) or part.text:
             parts.append(part)
     return tuple(parts) or (TextPart(text="(The model said nothing.)", trust="agent", source="atlas"),)
-
-
-def zone(settings: Settings) -> tzinfo | None:
-    """Return the settings' time zone; None means the system's."""
-    name = settings.section(TimeSettings).zone
-    return ZoneInfo(name) if name else None
 
 
 def dated(now: datetime, before: datetime | None, where: tzinfo | None, folder: str) -> TextPart | None:

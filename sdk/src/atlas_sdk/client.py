@@ -11,7 +11,7 @@ from typing import Protocol
 
 from . import errors
 from .errors import AtlasError, ServerError
-from .messages import Json
+from .values import Json
 
 PROTOCOL = 1
 """The wire's protocol number, said at ``initialize``."""

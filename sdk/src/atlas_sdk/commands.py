@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from .client import Client
-from .messages import Json
 from .services import Services
+from .values import Json
 
 
 class CommandHost(Protocol):

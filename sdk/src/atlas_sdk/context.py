@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from .messages import Json
 from .services import Services
 from .settings import SettingsSection
+from .values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 
@@ -20,6 +20,14 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the time, aware, in UTC."""
+
+
+class SystemClock:
+    """The time as the system has it."""
+
+    def now(self) -> datetime:
+        """Return the time, aware, in UTC."""
+        return datetime.now(UTC)
 
 
 class PluginContext(Protocol):

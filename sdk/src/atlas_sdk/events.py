@@ -11,8 +11,9 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from .messages import Frozen, Json, Message
+from .messages import Frozen, Message
 from .records import Conversation, Turn
+from .values import Json
 
 
 class Event(Frozen):

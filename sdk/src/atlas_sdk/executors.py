@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from .errors import AtlasError
-from .messages import Json
+from .values import Json
 
 
 class ExecutorError(AtlasError):

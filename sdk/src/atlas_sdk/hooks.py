@@ -8,10 +8,11 @@ from enum import IntEnum
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from .events import NumberedEvent
-from .messages import Json, Message
+from .messages import Message
 from .providers import Emit, ModelReply, ModelRequest
 from .records import Conversation, Turn
 from .tools import Tool, ToolResult
+from .values import Json
 
 
 class Stage(IntEnum):

@@ -231,6 +231,20 @@ def atlas_checks(ctx: PluginContext) -> list[Check]:
 
 
 @hookspec
+def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
+    """Add async functions to await before the home opens: closing what a crash left open, above all.
+
+    Called once when the plugin is turned on with the home. They run one after another, before any client is served;
+    one that raises turns the plugin off. Answers are joined.
+
+        @hookimpl
+        def atlas_startup(ctx):
+            return [lambda: close_left_open(ctx)]
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
     """Add async functions that run in the plugin's own nursery while it is on.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Json: TypeAlias = Any
-"""Any JSON value. JSON has no narrower type in Python that is pleasant to use."""
+from .values import Json
 
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 """Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""
@@ -129,3 +129,15 @@ class Message(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """Return the tool calls the message asks for, in its order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCallPart))
+
+
+def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:
+    """Return the tool calls of a path that have no result, in order."""
+    waiting: dict[str, ToolCallPart] = {}
+    for message in path:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                waiting[part.call] = part
+            elif isinstance(part, ToolResultPart):
+                waiting.pop(part.call, None)
+    return list(waiting.values())

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from .errors import AtlasError
-from .messages import Json, Message, Part
+from .messages import Message, Part
 from .records import Cost, Usage
+from .values import Json
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .messages import Frozen, Json, Message
+from .messages import Frozen, Message
+from .values import Json
 
 
 class Origin(Frozen):
@@ -23,7 +24,8 @@ class Conversation(Frozen):
     """A tree of messages with a head, an agent and the settings of its turns.
 
     ``instructions`` and ``tools`` are the content hashes of the system prompt and the tool list that the
-    conversation began with (its prefix); only a compaction may change them. ``model`` and ``provider`` are
+    conversation began with (its prefix); only a compaction may change them. ``told`` are the tools its
+    model has heard of since. ``model`` and ``provider`` are
     empty while the default is to be used. ``folder`` is where its tools start. ``attended`` is false where
     nobody is there to answer, and then whatever would ask is refused.
     """
@@ -41,6 +43,7 @@ class Conversation(Frozen):
     head: str | None = None
     instructions: str | None = None
     tools: str | None = None
+    told: tuple[str, ...] = ()
     archived: bool = False
     parent: str | None = None
     cause: str | None = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .messages import Json
+from .values import Json
 
 _compiled: dict[str, Callable[[Json], Json]] = {}
 _KEPT = 512

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from .errors import AtlasError
-from .messages import ImagePart, Json, TextPart
+from .messages import ImagePart, TextPart
+from .values import Json
 
 Arguments: TypeAlias = Mapping[str, Json]
 

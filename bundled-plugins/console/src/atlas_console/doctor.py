@@ -18,6 +18,8 @@ from atlas_sdk.services.store import STORE
 
 CHECK_SECONDS = 10.0
 LOW_DISK_BYTES = 500_000_000
+CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
+"""Which service's plugin uses what others contribute."""
 
 
 class Nothing(BaseModel):
@@ -100,7 +102,13 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         return Finding("warning", " ".join(broken)) if broken else Finding("ok", "Every plugin that is wanted is on.")
 
     async def used() -> Finding:
-        unused = ctx.services.need(PLUGINS).unconsumed()
+        home = ctx.services.need(HOME)
+        unused = [
+            f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}."
+            for kind, service in CONSUMERS.items()
+            if not home.has(f"{service}@1")
+            for name in home.contributed().get(kind, ())
+        ]
         return Finding("warning", " ".join(unused)) if unused else Finding("ok", "All that plugins add is used.")
 
     return [

@@ -1,1 +1,1 @@
-"""The documentation, on your machine."""
+"""The documentation of this Atlas, on your machine: pages in the wheel, and the command that shows them."""

@@ -5,124 +5,33 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import Options, first_operand, read_options
-from atlas_gate.parts import UNKNOWN, Part, Word, is_constant
+from atlas_gate.parts import UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
+from atlas_gate.verb_tables import DESTROYS, PUBLISHES, cloud_deletes, destroys, publishes
 
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_SQL_STRING = re.compile(r"'(?:[^']|'')*'")
+_SQL_STRING = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\s[^\"]*\"")
 _SQL_DESTROYS = re.compile(
     r"\b(?:drop\s+(?:table|database|schema|index|view|role|user|owned|column|keyspace|collection|materialized)"
     r"|truncate\s+(?:table\s+)?\w|delete\s+from\s+[\w.\"`]+\s*(?:;|$)|alter\s+table\s+\S+\s+drop)"
     r"|\bdropDatabase\(|\.drop\(\)|\bdeleteMany\(\s*\{\s*\}",
     re.IGNORECASE,
 )
-_SQL_PROGRAMS = frozenset(
-    ["psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "cockroach", "sqlcmd", "mongosh", "mongo", "cqlsh", "usql", "pgcli", "mycli", "litecli", "bq"]
+_SQL_PROGRAMS = name_set(
+    "psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client clickhouse cockroach sqlcmd mongosh mongo "
+    "cqlsh usql pgcli mycli litecli bq"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
-_PUBLISHES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "npm": (("publish",), ("unpublish",), ("deprecate",), ("dist-tag", "add"), ("dist-tag", "rm"), ("owner", "add"), ("owner", "rm")),
-    "pnpm": (("publish",), ("unpublish",)),
-    "yarn": (("publish",), ("npm", "publish")),
-    "bun": (("publish",),),
-    "cargo": (("publish",), ("yank",), ("owner",)),
-    "twine": (("upload",),),
-    "uv": (("publish",),),
-    "poetry": (("publish",),),
-    "hatch": (("publish",),),
-    "pdm": (("publish",),),
-    "flit": (("publish",),),
-    "maturin": (("publish",), ("upload",)),
-    "gem": (("push",), ("yank",)),
-    "lerna": (("publish",),),
-    "changeset": (("publish",),),
-    "semantic-release": ((),),
-    "vsce": (("publish",), ("unpublish",)),
-    "ovsx": (("publish",),),
-    "goreleaser": (("release",),),
-    "mvn": (("deploy",),),
-    "dotnet": (("nuget", "push"), ("nuget", "delete")),
-    "nuget": (("push",),),
-    "helm": (("push",),),
-    "jsr": (("publish",),),
-    "deno": (("publish",),),
-    "mix": (("hex.publish",),),
-    "pod": (("trunk", "push"),),
-    "dart": (("pub", "publish"),),
-    "flutter": (("pub", "publish"),),
-}
-_DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "kubectl": (("delete",), ("drain",), ("replace", "--force")),
-    "oc": (("delete",),),
-    "helm": (("uninstall",), ("delete",)),
-    "terraform": (("destroy",), ("apply", "-auto-approve"), ("apply", "-destroy"), ("state", "rm"), ("workspace", "delete")),
-    "tofu": (("destroy",), ("apply", "-auto-approve"), ("state", "rm")),
-    "pulumi": (("destroy",), ("stack", "rm")),
-    "vagrant": (("destroy",),),
-    "minikube": (("delete",),),
-    "kind": (("delete",),),
-    "dropdb": ((),),
-    "dropuser": ((),),
-    "mysqladmin": (("drop",),),
-    "redis-cli": (("flushall",), ("flushdb",)),
-    "lvremove": ((),),
-    "vgremove": ((),),
-    "pvremove": ((),),
-    "zfs": (("destroy",), ("rollback",)),
-    "btrfs": (("subvolume", "delete"),),
-    "userdel": ((),),
-    "deluser": ((),),
-    "groupdel": ((),),
-    "chpasswd": ((),),
-    "visudo": ((),),
-    "shred": ((),),
-    "srm": ((),),
-    "wipe": ((),),
-    "ssh-copy-id": ((),),
-    "setenforce": (("0",),),
-    "csrutil": (("disable",),),
-    "tmutil": (("delete",), ("disable",)),
-    "tmux": (("kill-server",),),
-    "ufw": (("disable",), ("reset",)),
-    "nft": (("flush",), ("delete",)),
-    "firebase": (("deploy",), ("firestore:delete",)),
-    "rails": (("db:drop",), ("db:reset",)),
-    "rake": (("db:drop",), ("db:reset",)),
-    "prisma": (("migrate", "reset"), ("db", "push", "--force-reset")),
-    "pm2": (("delete",), ("kill",)),
-    "supervisorctl": (("stop",), ("shutdown",)),
-    "gsutil": (("rm",), ("mv",), ("rb",)),
-    "heroku": (("apps:destroy",), ("pg:reset",), ("destroy",)),
-    "sc": (("stop",), ("delete",), ("config",)),
-    "net": (("stop",), ("user",), ("localgroup",)),
-    "reg": (("delete",), ("import",)),
-    "bcdedit": (("/set",), ("/delete",)),
-    "vssadmin": (("delete",), ("resize",)),
-    "wevtutil": (("cl",), ("clear-log",)),
-    "diskpart": ((),),
-    "netsh": (("advfirewall",), ("firewall",)),
-    "set-executionpolicy": ((),),
-    "set-mppreference": ((),),
-    "clear-eventlog": ((),),
-    "clear-recyclebin": ((),),
-    "clear-history": ((),),
-    "remove-localuser": ((),),
-    "register-scheduledtask": ((),),
-    "unregister-scheduledtask": ((),),
-    "remove-itemproperty": ((),),
-    "disable-netadapter": ((),),
-    "set-netfirewallprofile": ((),),
-    "fly": (("destroy",), ("apps", "destroy")),
-    "flyctl": (("destroy",), ("apps", "destroy")),
-}
-_SENSITIVE_SYSTEM = re.compile(r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*")
+_SENSITIVE_SYSTEM = re.compile(
+    r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*"
+)
 _SENSITIVE_HOME = re.compile(
     r"\.ssh(?:/.*)?|\.(?:bash|zsh|k?sh)(?:rc|env|_profile|_login|_logout|_aliases)|\.z?profile|\.zlog(?:in|out)|\.inputrc"
     r"|\.config/(?:fish/.*\.fish|autostart/.*|systemd/.*|environment\.d/.*)|Library/LaunchAgents/.*|\.gitconfig"
     r"|\.pam_environment|\.xinitrc|\.xprofile|\.netrc|\.gnupg/.*|\.aws/credentials|\.kube/config|\.docker/config\.json"
 )
-_WRITERS = frozenset(["tee", "cp", "mv", "install", "ln", "rsync", "dd", "rm", "truncate", "touch", "scp", "chmod", "chown"])
+_WRITERS = name_set("tee cp mv install ln rsync dd rm truncate touch scp chmod chown")
 _EDITS = frozenset(("sed", "gsed", "perl"))
 
 
@@ -216,7 +125,12 @@ def _changes_owner(part: Part, ground: Ground) -> bool:
 
 
 def _copies_blocks(part: Part, ground: Ground) -> bool:
-    return any(text.startswith(("of=", "if=")) for text in part.texts)
+    for text in part.texts:
+        if text.startswith("of=") and text[3:] not in ("/dev/null", "/dev/stdout"):
+            return True
+        if text.startswith("if=") and ground.is_raw_disk(part, Word(text[3:])):
+            return True
+    return False
 
 
 def _kills_by_force(part: Part, ground: Ground) -> bool:
@@ -250,10 +164,16 @@ def _stops_service(part: Part, ground: Ground) -> bool:
             return names[:1] == ["stop"]
 
 
+def _stops_by_script(part: Part, ground: Ground) -> bool:
+    return part.words[0].text.startswith("/etc/init.d/") and part.texts[:1] == ["stop"] if part.words else False
+
+
 def _prunes_containers(part: Part, ground: Ground) -> bool:
     words = part.arguments
     start = first_operand(words, with_value=("H", "c", "l", "context", "host"))
-    options = read_options(words[start:], with_value=("v", "volume", "name", "e", "p", "w", "u", "mount", "network", "f", "file"))
+    options = read_options(
+        words[start:], with_value=("v", "volume", "name", "e", "p", "w", "u", "mount", "network", "f", "file")
+    )
     plain = read_options(words[start:])
     names = [word.text for word in plain.operands]
     match names[:2]:
@@ -262,7 +182,9 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
         case ["volume" | "network" | "secret" | "config" | "stack" | "swarm" | "context", "rm" | "remove" | "leave"]:
             return True
         case ["compose", *_] if part.name != "docker-compose" or names[:1] == ["down"]:
-            return ("down" in names and plain.has("v", "volumes", "rmi")) or ("rm" in names and plain.has("fsv", "force"))
+            return ("down" in names and plain.has("v", "volumes", "rmi")) or (
+                "rm" in names and plain.has("fsv", "force")
+            )
         case ["container", "rm"] | ["image", "rm"]:
             return plain.has("f", "force")
         case ["rm" | "rmi", *_]:
@@ -271,51 +193,17 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
             return plain.has("v", "volumes", "rmi")
         case ["run" | "create", *_]:
             mounts = [value for name, value in (*options.values, *options.long) if name in ("v", "volume")]
-            return options.has("", "privileged") or any(re.match(r"/(?::|etc|root|var/run/docker)", one) for one in mounts)
+            return options.has("", "privileged") or any(
+                re.match(r"/(?::|etc|root|var/run/docker)", one) for one in mounts
+            )
         case _:
             return False
-
-
-def _publishes(part: Part, ground: Ground) -> bool:
-    return _begins(part, _PUBLISHES) and not any(
-        text in ("--dry-run", "--help", "-h", "-n", "--snapshot") for text in part.texts
-    )
-
-
-def _destroys(part: Part, ground: Ground) -> bool:
-    return _begins(part, _DESTROYS) and not any(
-        text in ("--help", "-h", "--version", "--dry-run", "--dry-run=client", "--dry-run=server") for text in part.texts
-    )
-
-
-def _begins(part: Part, table: dict[str, tuple[tuple[str, ...], ...]]) -> bool:
-    texts = [text.lower() for text in part.texts]
-    names = [text for text in texts if not text.startswith("-")]
-    for wanted in table[part.name]:
-        flags = [text for text in wanted if text.startswith("-")]
-        verbs = [text for text in wanted if not text.startswith("-")]
-        first = names[: len(verbs)] == verbs or (len(verbs) == 1 and verbs[0] in names[:3] and part.name in _TAKES_VALUES)
-        if first and all(flag in texts for flag in flags):
-            return bool(texts) or not wanted
-    return False
-
-
-_TAKES_VALUES = frozenset(["kubectl", "oc", "helm", "redis-cli", "mvn", "terraform", "gsutil"])
-
-
-def _cloud_deletes(part: Part, ground: Ground) -> bool:
-    names = [text for text in part.texts if not text.startswith("-")]
-    if part.name == "aws" and names[:2] in (["s3", "rm"], ["s3", "rb"], ["s3", "mv"]):
-        return True
-    if part.name == "aws" and names[:2] == ["s3", "sync"]:
-        return "--delete" in part.texts
-    return any(re.match(r"(?:delete|terminate|destroy|purge|deregister)(?:-|$)", name) for name in names[1:4])
 
 
 def _sql(part: Part, ground: Ground) -> bool:
     texts = [*part.texts, part.input] if part.input else part.texts
     for text in texts:
-        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text)) if part.name != "bq" else text
+        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text))
         if _SQL_DESTROYS.search(plain.strip()):
             return True
     return False
@@ -345,7 +233,9 @@ def _mirrors_windows(part: Part, ground: Ground) -> bool:
 
 
 def _opens_windows(part: Part, ground: Ground) -> bool:
-    return any(re.match(r"(?:everyone|\*s-1-1-0):", text, re.IGNORECASE) for text in part.texts) or part.name == "takeown"
+    return (
+        any(re.match(r"(?:everyone|\*s-1-1-0):", text, re.IGNORECASE) for text in part.texts) or part.name == "takeown"
+    )
 
 
 def _firewall(part: Part, ground: Ground) -> bool:
@@ -439,14 +329,20 @@ def _deletes_unknown(part: Part, ground: Ground) -> bool:
     return part.words[0].text == UNKNOWN and bool(re.match(r"-(?:rf|fr|Rf|fR)$", " ".join(part.texts[:1])))
 
 
+_SENSITIVE = "It changes a system file, your keys or a start-up file."
 _VARIOUS = "It destroys data or a service that would be hard to get back."
 
 DANGEROUS = RuleList(
     Verdict.REVIEW,
     (
-        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched),
-        Rule("danger.decoded", "It decodes a text and runs it without anybody having read it.", _runs_decoded),
-        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown),
+        Rule("danger.fetched", "It runs a text from the network that nobody has read.", _runs_fetched, needs="unread"),
+        Rule(
+            "danger.decoded",
+            "It decodes a text and runs it without anybody having read it.",
+            _runs_decoded,
+            needs="unread",
+        ),
+        Rule("danger.unread", "It runs a text that is not known before it runs.", _runs_unknown, needs="unread"),
         Rule("danger.unread", "It runs a program that is not known with flags of a deletion.", _deletes_unknown),
         Rule(
             "danger.delete",
@@ -456,20 +352,35 @@ DANGEROUS = RuleList(
         ),
         Rule("danger.move", "It moves a system folder or your home.", _moves_vital, frozenset(("mv",))),
         Rule("danger.git", "It throws away work that Git cannot easily give back.", _git, frozenset(("git",))),
-        Rule("danger.permissions", "It opens files to everybody, or closes them to all.", _opens_to_all, frozenset(("chmod",))),
-        Rule("danger.permissions", "It changes the owner of a whole folder.", _changes_owner, frozenset(("chown", "chgrp"))),
-        Rule("danger.blocks", "It copies blocks straight to or from a file or a disk.", _copies_blocks, frozenset(("dd",))),
+        Rule(
+            "danger.permissions",
+            "It opens files to everybody, or closes them to all.",
+            _opens_to_all,
+            frozenset(("chmod",)),
+        ),
+        Rule(
+            "danger.permissions",
+            "It changes the owner of a whole folder.",
+            _changes_owner,
+            frozenset(("chown", "chgrp")),
+        ),
+        Rule(
+            "danger.blocks",
+            "It copies blocks straight to or from a file or a disk.",
+            _copies_blocks,
+            frozenset(("dd",)),
+        ),
         Rule(
             "danger.kill",
             "It ends processes by force.",
             _kills_by_force,
-            frozenset(("kill", "pkill", "killall", "fuser", "skill", "taskkill")),
+            name_set("kill pkill killall fuser skill taskkill"),
         ),
         Rule(
             "danger.service",
             "It stops a service or turns it off.",
             _stops_service,
-            frozenset(("systemctl", "service", "rc-service", "launchctl", "brew", "initctl")),
+            name_set("systemctl service rc-service launchctl brew initctl"),
         ),
         Rule(
             "danger.containers",
@@ -477,32 +388,51 @@ DANGEROUS = RuleList(
             _prunes_containers,
             frozenset(("docker", "podman", "nerdctl", "docker-compose")),
         ),
-        Rule("danger.publish", "It publishes a package for everybody.", _publishes, frozenset(_PUBLISHES)),
-        Rule("danger.destroy", _VARIOUS, _destroys, frozenset(_DESTROYS)),
-        Rule("danger.destroy", _VARIOUS, _cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
+        Rule("danger.service", "It stops a service or turns it off.", _stops_by_script),
+        Rule("danger.publish", "It publishes a package for everybody.", publishes, frozenset(PUBLISHES)),
+        Rule("danger.destroy", _VARIOUS, destroys, frozenset(DESTROYS)),
+        Rule("danger.destroy", _VARIOUS, cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
         Rule("danger.sql", "It drops or empties tables of a database.", _sql, _SQL_PROGRAMS),
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),
-        Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors, frozenset(("rsync", "rclone"))),
+        Rule(
+            "danger.mirror", "It deletes what the other side does not have.", _mirrors, frozenset(("rsync", "rclone"))
+        ),
         Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules, frozenset(("crontab",))),
-        Rule("danger.schedule", "It changes what the machine runs by itself.", _schedules_windows, frozenset(("schtasks",))),
-        Rule("danger.mirror", "It deletes what the other side does not have.", _mirrors_windows, frozenset(("robocopy",))),
+        Rule(
+            "danger.schedule",
+            "It changes what the machine runs by itself.",
+            _schedules_windows,
+            frozenset(("schtasks",)),
+        ),
+        Rule(
+            "danger.mirror", "It deletes what the other side does not have.", _mirrors_windows, frozenset(("robocopy",))
+        ),
         Rule("danger.permissions", "It opens files to everybody.", _opens_windows, frozenset(("icacls", "takeown"))),
         Rule("danger.firewall", "It drops rules of the firewall.", _firewall, frozenset(("iptables", "ip6tables"))),
         Rule("danger.logs", "It deletes logs.", _asks_vacuum, frozenset(("journalctl",))),
         Rule(
-            "danger.partitions", "It changes the partitions of a disk.", _partitions, frozenset(("fdisk", "cfdisk", "parted"))
+            "danger.partitions",
+            "It changes the partitions of a disk.",
+            _partitions,
+            frozenset(("fdisk", "cfdisk", "parted")),
         ),
         Rule(
             "danger.format",
             "It makes a file system, which empties what was there.",
             _formats_file,
-            frozenset(("mkfs", "mke2fs", "mkfs.ext4", "mkfs.ext3", "mkfs.ext2", "mkfs.xfs", "mkfs.vfat", "mkfs.btrfs", "mkswap")),
+            name_set("mkfs mke2fs mkfs.ext4 mkfs.ext3 mkfs.ext2 mkfs.xfs mkfs.vfat mkfs.btrfs mkswap"),
         ),
         Rule("danger.sql", "It empties the database of an application.", _manages, frozenset(("python", "python3"))),
         Rule("danger.history", "It deletes the history of the shell.", _forgets, frozenset(("history",))),
-        Rule("danger.network-shell", "It connects a program to the network.", _connects_shell, frozenset(("nc", "ncat", "netcat", "socat"))),
-        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network),
+        Rule(
+            "danger.network-shell",
+            "It connects a program to the network.",
+            _connects_shell,
+            frozenset(("nc", "ncat", "netcat", "socat")),
+        ),
+        Rule("danger.network-shell", "It connects a shell to the network.", _opens_network, needs="redirects"),
         Rule("danger.preload", "It makes programs load code of somebody else.", _preloads),
-        Rule("danger.sensitive-file", "It changes a system file, your keys or a start-up file.", _writes_sensitive),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, _WRITERS | _EDITS),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, needs="redirects"),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from collections.abc import Callable
 from typing import Final
@@ -19,6 +20,7 @@ from atlas_gate.syntax import (
     Substitution,
     Text,
     UnreadableError,
+    bounded,
 )
 
 # A line that expands to more words than this is not read: the answer is the strict one.
@@ -34,10 +36,7 @@ class Expander:
     """Expands words in a state; runs the scripts inside them through the two functions it is given."""
 
     def __init__(
-        self,
-        state: State,
-        capture: Callable[[Sequence], str],
-        open_process: Callable[[Sequence, str], str],
+        self, state: State, capture: Callable[[Sequence], str], open_process: Callable[[Sequence, str], str]
     ) -> None:
         self.state = state
         self._capture = capture
@@ -60,7 +59,7 @@ class Expander:
     def single(self, text: Text, *, tilde: bool = True) -> str:
         """The text as one value, with no splitting: an assignment, a redirect, a here-document."""
         pieces = self._tilde(list(text.pieces)) if tilde else list(text.pieces)
-        return "".join(self._value(piece) for piece in pieces)
+        return bounded("".join([self._value(piece) for piece in pieces]))
 
     def _value(self, piece: Piece) -> str:
         values = self._values(piece)
@@ -95,41 +94,41 @@ class Expander:
         separators = self.state.variables.get("IFS", " \t\n")
         separators = separators if isinstance(separators, str) else " \t\n"
         words: list[Word] = []
-        current: list[str] | None = None
-        is_pattern = False
+        current: list[str] = []
+        is_open = is_pattern = False
 
         def finish() -> None:
-            nonlocal current, is_pattern
-            if current is not None:
-                words.append(Word("".join(current), is_pattern))
-            current, is_pattern = None, False
+            nonlocal current, is_open, is_pattern
+            if is_open:
+                words.append(Word(bounded("".join(current)), is_pattern))
+            current, is_open, is_pattern = [], False, False
 
         for piece in pieces:
             if isinstance(piece, Literal):
                 if piece.text or piece.quoted:
-                    current = [*(current or []), piece.text]
+                    is_open = True
+                    current.append(piece.text)
                     is_pattern = is_pattern or (not piece.quoted and bool(_GLOB.search(piece.text)))
                 continue
             values = self._values(piece)
             if getattr(piece, "quoted", True):
-                several = isinstance(piece, Parameter) and is_list(piece)
-                if not several:
-                    current = [*(current or []), " ".join(values)]
-                    continue
+                if not (isinstance(piece, Parameter) and is_list(piece)):
+                    values = [" ".join(values)]
                 for number, value in enumerate(values):
                     if number:
                         finish()
-                    current = [*(current or []), value]
+                    is_open = True
+                    current.append(value)
                 continue
             for number, value in enumerate(values):
                 if number:
                     finish()
-                chunks = split_fields(value, separators)
-                for index, chunk in enumerate(chunks):
+                for index, chunk in enumerate(split_fields(value, separators)):
                     if index:
                         finish()
                     if chunk:
-                        current = [*(current or []), chunk]
+                        is_open = True
+                        current.append(chunk)
                         is_pattern = is_pattern or bool(_GLOB.search(chunk))
         finish()
         return words
@@ -303,7 +302,7 @@ def _alternatives(atoms: list[Piece], depth: int) -> list[list[Piece]]:
             edges = [start, *commas, end]
             options = [
                 option
-                for left, right in zip(edges, edges[1:], strict=False)
+                for left, right in itertools.pairwise(edges)
                 for option in _alternatives(atoms[left + 1 : right], depth + 1)
             ]
         else:
@@ -357,12 +356,7 @@ def _joined(atoms: list[Piece]) -> list[Piece]:
     joined: list[Piece] = []
     for atom in atoms:
         last = joined[-1] if joined else None
-        if (
-            isinstance(atom, Literal)
-            and isinstance(last, Literal)
-            and not atom.quoted
-            and not last.quoted
-        ):
+        if isinstance(atom, Literal) and isinstance(last, Literal) and not atom.quoted and not last.quoted:
             joined[-1] = Literal(last.text + atom.text, False)
         else:
             joined.append(atom)

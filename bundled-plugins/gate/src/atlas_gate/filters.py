@@ -52,11 +52,14 @@ def format_printf(pattern: str, values: list[str]) -> str:
     """What `printf` prints: the format is used again while values are left."""
     output: list[str] = []
     left = list(values)
-    pattern = decode_escapes(pattern)
+    # An escape that spells a percent sign starts no field, so both are read in one pass.
+    pieces = [(decode_escapes(text), field) for text, field in _printf_pieces(pattern)]
     while True:
         before = len(left)
 
-        def fill(match: re.Match[str]) -> str:
+        def fill(match: re.Match[str] | None) -> str:
+            if match is None:
+                return ""
             kind = match.group(1)
             if not kind:
                 return "%"
@@ -67,9 +70,19 @@ def format_printf(pattern: str, values: list[str]) -> str:
                 return Word(value).shown()
             return value[:1] if kind == "c" else value
 
-        output.append(_PRINTF_FIELD.sub(fill, pattern))
+        output.extend(text + fill(field) for text, field in pieces)
         if not left or len(left) == before:
             return "".join(output)
+
+
+def _printf_pieces(pattern: str) -> list[tuple[str, re.Match[str] | None]]:
+    """The texts of a format, each with the field behind it."""
+    pieces: list[tuple[str, re.Match[str] | None]] = []
+    position = 0
+    for field in _PRINTF_FIELD.finditer(pattern):
+        pieces.append((pattern[position : field.start()], field))
+        position = field.end()
+    return [*pieces, (pattern[position:], None)]
 
 
 def _cat(reader: Reader, part: Part) -> str:
@@ -182,6 +195,9 @@ def _sed(reader: Reader, part: Part) -> str:
     if not scripts and operands:
         scripts = [operands.pop(0).text]
     text = _input(reader, part, tuple(operands)) if reader.is_captured else OUTPUT
+    named = options.value("f", "file")
+    if named is not None:
+        scripts += (reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
         executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:
@@ -194,7 +210,7 @@ def _sed(reader: Reader, part: Part) -> str:
             return passed_on(text)
         try:
             _, pattern, replacement, flags = substitution.groups()
-            text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)  # type: ignore[misc]  # bound by default
+            text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)
         except (re.error, RecursionError):
             return OUTPUT
     return text
@@ -207,6 +223,39 @@ def _first_lines(reader: Reader, part: Part) -> str:
         return passed_on(text)
     # Which lines are kept does not matter much: all of them is the stricter reading.
     return text
+
+
+def _cut(reader: Reader, part: Part) -> str:
+    """`cut` by one field or by characters, on a known text."""
+    options = read_options(part.arguments, with_value=("d", "f", "c", "b", "delimiter", "fields", "characters"))
+    text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
+    if not is_constant(text):
+        return passed_on(text)
+    span = re.fullmatch(r"(\d*)(-?)(\d*)", options.value("c", "b", "f", "fields", "characters") or "")
+    if span is None:
+        return OUTPUT
+    first = int(span[1] or 1) - 1
+    last = (int(span[3]) if span[3] else None) if span[2] else first + 1
+    delimiter = options.value("d", "delimiter") or "\t"
+    lines: list[str] = []
+    for line in text.splitlines():
+        if options.value("f", "fields") is None:
+            lines.append(line[first:last])
+        else:
+            lines.append(delimiter.join(line.split(delimiter)[first:last]) if delimiter in line else line)
+    return "\n".join(lines) + "\n"
+
+
+def _dd(reader: Reader, part: Part) -> str:
+    """`dd` copies its input, from a file or a pipe, to its output."""
+    settings = dict(text.split("=", 1) for text in part.texts if "=" in text)
+    text = part.input
+    if "if" in settings:
+        text = reader.read_file(reader.state.path(settings["if"]), is_script=False) or OUTPUT
+    if "of" not in settings:
+        return text
+    reader.state.files[reader.state.path(settings["of"])] = text
+    return ""
 
 
 def _tee(reader: Reader, part: Part) -> str:
@@ -222,9 +271,11 @@ def _tee(reader: Reader, part: Part) -> str:
 
 def _fetch(reader: Reader, part: Part) -> str:
     """`curl` and `wget`: what they print or write came from the network."""
-    if part.name == "curl":
-        options = read_options(part.arguments, with_value=tuple("oHdXuAebFTmwxKcCDEQrUyYzP") + ("output", "data", "header"))
-        target = options.value("o", "output")
+    if part.name in ("curl", "aria2c"):
+        options = read_options(
+            part.arguments, with_value=(*tuple("oHdXuAebFTmwxKcCDEQrUyYzP"), "output", "out", "data", "header")
+        )
+        target = options.value("o", "output", "out")
         named = options.has("OJ", "remote-name")
     else:
         options = read_options(part.arguments, with_value=("O", "P", "U", "o", "output-document", "e", "t", "T"))
@@ -297,9 +348,12 @@ HANDLERS: dict[str, Handler] = {
     "tr": _tr,
     "sed": _sed,
     "gsed": _sed,
+    "cut": _cut,
+    "dd": _dd,
     "tee": _tee,
     "curl": _fetch,
     "wget": _fetch,
+    "aria2c": _fetch,
     "yes": _yes,
     "pwd": _pwd,
     "printenv": _printenv,
@@ -309,8 +363,10 @@ HANDLERS: dict[str, Handler] = {
     "true": _silent,
     "false": _silent,
     ":": _silent,
-    **dict.fromkeys(("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked),
+    **dict.fromkeys(
+        ("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked
+    ),
     **dict.fromkeys(("head", "tail", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
-    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "aria2c", "lynx", "w3m"), _network),
+    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "lynx", "w3m"), _network),
     **dict.fromkeys(("basename", "dirname", "realpath", "readlink"), _path_name),
 }

@@ -5,19 +5,48 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import Part, Word
+from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
 _MKFS = frozenset(
     ["mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs", "mkswap", "newfs_apfs", "newfs_hfs", "newfs_msdos"]
-    + [f"mkfs.{kind}" for kind in ["ext2", "ext3", "ext4", "xfs", "btrfs", "vfat", "fat", "msdos", "ntfs", "exfat", "f2fs", "minix", "cramfs", "bfs", "reiserfs", "jfs"]]
+    + [
+        f"mkfs.{kind}"
+        for kind in [
+            "ext2",
+            "ext3",
+            "ext4",
+            "xfs",
+            "btrfs",
+            "vfat",
+            "fat",
+            "msdos",
+            "ntfs",
+            "exfat",
+            "f2fs",
+            "minix",
+            "cramfs",
+            "bfs",
+            "reiserfs",
+            "jfs",
+        ]
+    ]
 )
-_ASKS_ABOUT_ITSELF = frozenset(("--help", "-h", "--version", "-V", "/?", "-?"))
+_ASKS_ABOUT_ITSELF = name_set("--help -h --version -V /? -?")
 _POWER_WORDS = ("poweroff", "reboot", "halt", "kexec", "soft-reboot", "hibernate", "suspend", "exit")
 _POWER_TARGETS = re.compile(r"(?:poweroff|reboot|halt|shutdown|kexec|rescue|emergency|runlevel[06])(?:\.target)?")
-_DISK_VERBS = ("erasedisk", "erasevolume", "partitiondisk", "zerodisk", "securerase", "secureerase", "reformat", "randomdisk")
-_WRITERS = frozenset(["cp", "mv", "install", "tee", "ddrescue", "dd_rescue", "dcfldd", "rsync", "pv"])
+_DISK_VERBS = (
+    "erasedisk",
+    "erasevolume",
+    "partitiondisk",
+    "zerodisk",
+    "securerase",
+    "secureerase",
+    "reformat",
+    "randomdisk",
+)
+_WRITERS = name_set("cp mv install tee ddrescue dd_rescue dcfldd rsync pv")
 _WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
 
@@ -28,7 +57,7 @@ def _asks_about_itself(part: Part) -> bool:
 
 def _deletes_vital(part: Part, ground: Ground) -> bool:
     options = read_options(part.arguments)
-    recursive = part.name == "rimraf" or options.has("rR", "recursive")
+    recursive = part.name in ("rimraf", "del-cli") or options.has("rR", "recursive")
     return recursive and any(ground.is_vital(part, word) for word in options.operands)
 
 
@@ -42,14 +71,12 @@ def _empties_vital(part: Part, ground: Ground) -> bool:
 def _formats(part: Part, ground: Ground) -> bool:
     if _asks_about_itself(part):
         return False
-    options = read_options(part.arguments, with_value=tuple("tLUNbEgGIiJKmMnoOrTFsS"))
-    targets = [word for word in options.operands if "/" in word.text]
+    options = read_options(part.arguments, with_value=tuple("tLUNbEgGIiJKmMnoOrTsS"))
+    if not options.operands:
+        return True
     # A file system made inside a plain file harms no disk; the reviewer still sees it.
-    return not targets or any(ground.path(part, word).startswith("/dev/") or not _is_plain(word) for word in targets)
-
-
-def _is_plain(word: Word) -> bool:
-    return word.text.startswith(("/tmp/", "/home/", "./", "../")) and not word.is_pattern
+    paths = [ground.path(part, word) for word in options.operands]
+    return any(path.startswith("/dev/") or not is_constant(path) for path in paths)
 
 
 def _formats_otherwise(part: Part, ground: Ground) -> bool:
@@ -112,11 +139,14 @@ def _redirects_to_disk(part: Part, ground: Ground) -> bool:
     return any(redirect.writes and ground.is_raw_disk(part, redirect.target) for redirect in part.redirects)
 
 
+def _sysrq_redirect(part: Part, ground: Ground) -> bool:
+    return any(
+        redirect.writes and ground.path(part, redirect.target) == "/proc/sysrq-trigger" for redirect in part.redirects
+    )
+
+
 def _sysrq(part: Part, ground: Ground) -> bool:
-    trigger = "/proc/sysrq-trigger"
-    if any(redirect.writes and ground.path(part, redirect.target) == trigger for redirect in part.redirects):
-        return True
-    return part.name in ("tee", "cp", "dd") and any(trigger in text for text in part.texts)
+    return any("/proc/sysrq-trigger" in text for text in part.texts)
 
 
 def _kills_all(part: Part, ground: Ground) -> bool:
@@ -161,7 +191,8 @@ def _manager_powers_off(part: Part, ground: Ground) -> bool:
     if operands[0] in _POWER_WORDS and operands[0] not in ("suspend", "exit"):
         return True
     return operands[0] in ("start", "isolate", "restart") and any(
-        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt")) or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
+        (_POWER_TARGETS.fullmatch(text) and text not in ("shutdown", "reboot", "halt"))
+        or (text.endswith((".target",)) and _POWER_TARGETS.fullmatch(text))
         for text in operands[1:]
     )
 
@@ -202,29 +233,20 @@ HARDLINE = RuleList(
             "never.format-disk",
             _FORMATS,
             _formats_otherwise,
-            frozenset(["diskutil", "cryptsetup", "hdparm", "nvme", "sgdisk", "gdisk", "parted", "sfdisk", "mdadm", "zpool", "format"]),
+            name_set("diskutil cryptsetup hdparm nvme sgdisk gdisk parted sfdisk mdadm zpool format"),
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
-        Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc"))),
+        Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc", "git"))),
         Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall", "taskkill"))),
-        Rule(
-            "never.power",
-            _POWERS,
-            _powers_off,
-            frozenset(["shutdown", "reboot", "halt", "poweroff", "init", "telinit", "kexec"]),
-        ),
+        Rule("never.power", _POWERS, _powers_off, name_set("shutdown reboot halt poweroff init telinit kexec")),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),
         Rule("never.power", _POWERS, _bus_powers_off, frozenset(("dbus-send", "busctl", "gdbus", "qdbus"))),
-        Rule(
-            "never.power",
-            _POWERS,
-            _session_powers_off,
-            frozenset(("gnome-session-quit", "xfce4-session-logout")),
-        ),
+        Rule("never.power", _POWERS, _session_powers_off, frozenset(("gnome-session-quit", "xfce4-session-logout"))),
         Rule("never.power", _POWERS, _instrument_powers_off, frozenset(("wmic",))),
-        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb),
-        Rule("never.raw-disk", _RAW, _redirects_to_disk),
-        Rule("never.power", _POWERS, _sysrq),
+        Rule("never.fork-bomb", "It is a fork bomb, which never runs.", _is_fork_bomb, needs="suspicion"),
+        Rule("never.raw-disk", _RAW, _redirects_to_disk, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq_redirect, needs="redirects"),
+        Rule("never.power", _POWERS, _sysrq, frozenset(("tee", "cp", "dd"))),
     ),
 )

@@ -18,13 +18,19 @@ class Language:
     name: str
     code_options: tuple[str, ...]
     with_value: tuple[str, ...]
+    only_checks: tuple[str, ...] = ()
 
 
 _PYTHON = Language("python", ("c",), ("c", "m", "W", "X"))
-_NODE = Language("javascript", ("e", "p", "eval", "print"), ("e", "p", "r", "eval", "print", "require", "import"))
-_PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"))
-_RUBY = Language("perl", ("e",), ("e", "r", "I", "C"))
-_PHP = Language("php", ("r",), ("r", "d", "f"))
+_NODE = Language(
+    "javascript",
+    ("e", "p", "eval", "print"),
+    ("e", "p", "r", "eval", "print", "require", "import"),
+    only_checks=("-c", "--check"),
+)
+_PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"), only_checks=("-c", "-wc", "-cw"))
+_RUBY = Language("perl", ("e",), ("e", "r", "I", "C"), only_checks=("-c", "-wc", "-cw"))
+_PHP = Language("php", ("r",), ("r", "d", "f"), only_checks=("-l",))
 _LUA = Language("lua", ("e",), ("e", "l"))
 _APPLESCRIPT = Language("applescript", ("e",), ("e", "l"))
 
@@ -32,7 +38,7 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "py"), _PYTHON),
     **{f"python3.{minor}": _PYTHON for minor in range(6, 20)},
     **dict.fromkeys(("node", "nodejs", "bun", "tsx", "ts-node"), _NODE),
-    "deno": Language("javascript", (), ()),
+    "deno": Language("javascript", ("eval",), ()),
     "perl": _PERL,
     "ruby": _RUBY,
     "php": _PHP,
@@ -51,17 +57,19 @@ def run_language(reader: Reader, part: Part) -> str:
         words = tuple(word for word in words if word.text not in ("run", "eval"))
     start = first_operand(words, with_value=language.with_value)
     options = read_options(words[:start], with_value=language.with_value)
+    if any(word.text in language.only_checks for word in words[:start]):
+        return OUTPUT
     sources = [value for name, value in (*options.values, *options.long) if name in language.code_options]
     if part.name == "deno" and "eval" in part.texts and words:
         sources = [words[-1].text]
     module = options.value("m") if language is _PYTHON else None
     if sources:
-        for source in ["\n".join(sources)]:
-            reader.unread(part, source, quiet_output=True)
-            run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
-    elif module is not None:
+        source = "\n".join(sources)
+        reader.unread(part, source, quiet_output=True)
+        return run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
+    if module is not None:
         return _run_module(reader, part, module, words[start:])
-    elif start < len(words) and words[start].text != "-":
+    if start < len(words) and words[start].text != "-":
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:
@@ -95,10 +103,11 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
     return reader.run_words([Word(module), *arguments], "python -m", stdin=part.input)
 
 
-def run_code(reader: Reader, source: str, language: str, origin: str) -> None:
-    """List what a source does as parts: commands it runs, paths it deletes, opens or writes."""
+def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
+    """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
     home = reader.world.home
-    deeds = python_deeds(source, home) if language == "python" else script_deeds(source, language, home)
+    environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
+    deeds = python_deeds(source, environment) if language == "python" else script_deeds(source, language, home)
     if deeds is None:
         deeds = script_deeds(source, "perl", home)
     before = reader.origin
@@ -108,6 +117,8 @@ def run_code(reader: Reader, source: str, language: str, origin: str) -> None:
             _run_deed(reader, deed, language)
     finally:
         reader.origin = before
+    printed = [deed.texts[0] + "\n" for deed in deeds if deed.kind == "print"]
+    return "".join(printed) or OUTPUT
 
 
 def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
@@ -130,6 +141,8 @@ def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
                 run_code(reader, texts[0], language, "exec")
         case "kill":
             reader.add(Part((Word("kill"), Word("-9"), Word(texts[0]))))
+        case "print":
+            pass
         case "forever-fork":
             reader.add(Part((Word(language),), suspicion="fork-bomb"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import Part, Word, is_constant
+from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
@@ -44,12 +44,12 @@ _GH_READS: dict[str, frozenset[str]] = {
         "search": "code commits issues prs repos",
     }.items()
 }
-_GH_READING_GROUPS = frozenset(["status", "browse", "completion", "version", "help", "search", "licenses"])
+_GH_READING_GROUPS = name_set("status browse completion version help search licenses")
 _GH_VALUES = ("R", "repo", "hostname")
 _GWS_READS = re.compile(
     r"(?:list|get|search|query|export|download|lookup|count|generateIds|batchGet|aggregatedList|schema)(?:[A-Z]\w*)?"
 )
-_GWS_READING_HELPERS = frozenset(["+triage", "+agenda", "+read", "+standup-report", "+meeting-prep", "+weekly-digest", "+search", "+list"])
+_GWS_READING_HELPERS = name_set("+triage +agenda +read +standup-report +meeting-prep +weekly-digest +search +list")
 _GCLOUD_READS = re.compile(
     r"(?:list|describe|get|search|read|ls|cat|du|hash|diff|lint|wait|tail|browse|check|analyze|query|info|version|help"
     r"|topic|cheat-sheet|search-help|export-graph|show-\w+|hash-files)(?:-[\w-]+)?"
@@ -60,24 +60,54 @@ _GCLOUD_WRITES = re.compile(
     r"|attach|detach|resize|upgrade|revoke|login|activate-service-account|execute|call|publish|pull|ack|ssh|scp"
     r"|connect|drain|migrate|simulate|print|sign-url|access|replace|undo|rename|destroy|apply|run-job|send)(?:-[\w-]+)?"
 )
-_GCLOUD_LOCAL = (("config",), ("builds", "log"), ("components", "list"), ("auth", "list"), ("auth", "configure-docker"), ("init",))
-_GCLOUD_VALUES = ["project", "account", "format", "filter", "region", "zone", "configuration", "verbosity", "impersonate-service-account", "billing-project", "flatten", "limit", "sort-by", "page-size", "access-token-file", "flags-file", "trace-token", "location"]
+_GCLOUD_LOCAL = (
+    ("config",),
+    ("builds", "log"),
+    ("components", "list"),
+    ("auth", "list"),
+    ("auth", "configure-docker"),
+    ("init",),
+)
+_GCLOUD_VALUES = [
+    "project",
+    "account",
+    "format",
+    "filter",
+    "region",
+    "zone",
+    "configuration",
+    "verbosity",
+    "impersonate-service-account",
+    "billing-project",
+    "flatten",
+    "limit",
+    "sort-by",
+    "page-size",
+    "access-token-file",
+    "flags-file",
+    "trace-token",
+    "location",
+]
 _ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
-    "plugin": frozenset(["list", "ls", "show", "info", "new", "validate", "docs", "search", "check"]),
+    "plugins": name_set("list ls show info new validate docs search check"),
+    "plugin": name_set("list ls show info new validate docs search check"),
     "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
     "secrets": frozenset(["list", "ls", "check"]),
     "pairing": frozenset(["list", "ls", "forget"]),
     "server": frozenset(["status"]),
-    "home": frozenset(["list", "ls", "show", "create", "use", "rename"]),
+    "home": name_set("list ls show create use rename"),
 }
 _ATLAS_ASKS = frozenset(("restore",))
-_LOOKS_ONLY = frozenset(["ls", "cd", "pushd", "popd", "du", "stat", "tree", "find", "test", "[", "echo", "printf", "mkdir", "file", "realpath", "readlink", "dirname", "basename", "pwd"])
-_READS_ONLY = frozenset(
-    ["cat", "head", "tail", "less", "more", "bat", "grep", "egrep", "fgrep", "rg", "ag", "ls", "stat", "wc", "diff", "cmp", "comm", "jq", "yq", "file", "md5sum", "sha256sum", "sha1sum", "shasum", "b2sum", "cksum", "awk", "cut", "sort", "uniq", "find", "tree", "du", "od", "xxd", "hexdump", "strings", "nl", "tac", "rev", "test", "[", "echo", "printf", "cd", "source", ".", "column", "view", "get-content", "gc", "select-string", "type"]
+_LOOKS_ONLY = name_set(
+    "ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd"
 )
-_PRINTS = frozenset(["echo", "printf", "test", "[", "cowsay", "say", "logger", "notify-send", ":", "true", "write-output", "write-host"])
-_GIT_TALKS = frozenset(["commit", "tag", "notes", "log", "grep", "stash", "show", "diff", "blame", "status"])
+_READS_ONLY = name_set(
+    "cat head tail less more bat grep egrep fgrep rg ag ls stat wc diff cmp comm jq yq file md5sum "
+    "sha256sum sha1sum shasum b2sum cksum awk cut sort uniq find tree du od xxd hexdump strings nl tac "
+    "rev test [ echo printf cd source . column view get-content gc select-string type"
+)
+_PRINTS = name_set("echo printf test [ cowsay say logger notify-send : true write-output write-host")
+_GIT_TALKS = name_set("commit tag notes log grep stash show diff blame status")
 _PRINT_TOKEN = re.compile(r"print-(?:\w+-)*token")
 
 
@@ -167,7 +197,7 @@ def _gcloud(part: Part, ground: Ground) -> bool:
     if names[:1] in (["beta"], ["alpha"], ["preview"]):
         names = names[1:]
     if not names:
-        return not options.has("hvq", "version", "help")
+        return False
     if names[:2] == ["config", "config-helper"]:
         return True
     if any(tuple(names[: len(local)]) == local for local in _GCLOUD_LOCAL):
@@ -199,19 +229,22 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
         kind = ground.atlas_object(ground.path(part, redirect.target))
         if kind == "closed" or (kind == "settings" and redirect.writes):
             return True
-    if not part.words or part.name in _PRINTS:
+    inside = part.folder is not None and part.folder.lower().startswith(ground.atlas_home)
+    own = ground.atlas_home.rpartition("/")[2]
+    named = [
+        (number, word)
+        for number, word in enumerate(part.words)
+        if inside or word.is_pattern or own in word.text.lower()
+    ]
+    if not named or part.name in _PRINTS:
         return False
     if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS:
         return False
-    inside = part.folder is not None and part.folder.lower().startswith(ground.atlas_home)
-    own = ground.atlas_home.rpartition("/")[2]
     base = _folder_option(part)
-    for number, word in enumerate(part.words):
+    for number, word in named:
         text = word.text
-        if base and own in text and not text.startswith(("/", "-")):
+        if base and not text.startswith(("/", "-")):
             text = f"{base}/{text}"
-        if not (inside or own in text.lower() or (word.is_pattern and "." in text) or ("/" in text and word.is_pattern)):
-            continue
         if ground.atlas_mention.search(text) and (number or "/" in text):
             return True
         for candidate in _candidates(text):
@@ -220,11 +253,21 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
     return False
 
 
+def _finds_atlas(part: Part, ground: Ground) -> bool:
+    """`find ~ -name atlas.db -exec ...`, from any folder above Atlas's home."""
+    texts = part.texts
+    if "atlas.db" not in texts or not any(text in ("-exec", "-execdir", "-ok", "-delete") for text in texts):
+        return False
+    return any(ground.atlas_home.startswith(ground.path(part, word).rstrip("/") + "/") for word in part.arguments)
+
+
 def _folder_option(part: Part) -> str | None:
     """The folder `tar -C` goes to before it reads its names."""
     if part.name not in ("tar", "bsdtar"):
         return None
-    return next((after.text for word, after in zip(part.words, part.words[1:], strict=False) if word.text == "-C"), None)
+    return next(
+        (after.text for word, after in zip(part.words, part.words[1:], strict=False) if word.text == "-C"), None
+    )
 
 
 def _candidates(text: str) -> list[str]:
@@ -257,10 +300,9 @@ def _is_touched(part: Part, ground: Ground, word: Word, *, number: int) -> bool:
 
 
 def _reads_token(part: Part, ground: Ground) -> bool:
-    if part.name in _PRINTS:
-        return False
-    words = [*part.arguments, *(redirect.target for redirect in part.redirects)]
-    return any(".config" in word.text and ground.holds_token(ground.path(part, word)) for word in words)
+    words = [word for word in part.words if ".config" in word.text]
+    words += [redirect.target for redirect in part.redirects if ".config" in redirect.target.text]
+    return part.name not in _PRINTS and any(ground.holds_token(ground.path(part, word)) for word in words)
 
 
 OUTWARD = RuleList(
@@ -269,10 +311,14 @@ OUTWARD = RuleList(
         Rule("outward.gh", "It changes something on GitHub or prints a token of it.", _gh, frozenset(("gh",))),
         Rule("outward.gws", "It changes something in Google Workspace or prints its keys.", _gws, frozenset(("gws",))),
         Rule(
-            "outward.gcloud", "It changes something in Google Cloud or prints a token of it.", _gcloud, frozenset(("gcloud",))
+            "outward.gcloud",
+            "It changes something in Google Cloud or prints a token of it.",
+            _gcloud,
+            frozenset(("gcloud",)),
         ),
         Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
+        Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 UNKNOWN: Final = "\uf8f0"  # a variable the line does not set
@@ -23,7 +24,7 @@ _QUOTED_FOR_DISPLAY = re.compile(r"[\s'\"\\$`;&|<>(){}*?\[\]~#]")
 
 def is_constant(text: str) -> bool:
     """Whether every character of the text is known."""
-    return _MARKS.search(text) is None
+    return text.isascii() or _MARKS.search(text) is None
 
 
 def without_marks(text: str) -> str:
@@ -132,8 +133,16 @@ class Part:
         return " ".join(pieces)
 
 
+def name_set(text: str) -> frozenset[str]:
+    """The names of a table that is written as one text."""
+    return frozenset(text.split())
+
+
+@lru_cache(maxsize=4096)
 def program_name(text: str) -> str:
     """The base name a program goes by, whatever its folder and letter case."""
     name = without_marks(text).rsplit("/", 1)[-1].lower()
     name = name.rsplit("\\", 1)[-1]
+    if name != "." and name != text.lower():
+        name = name.rstrip(".") or name  # `mkfs.$TYPE` with a type that is not known
     return name[:-4] if name.endswith((".exe", ".com")) else name

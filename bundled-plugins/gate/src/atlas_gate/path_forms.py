@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from atlas_gate.parts import UNKNOWN, is_constant
 
@@ -13,11 +14,20 @@ _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 
 def is_windows_path(text: str) -> bool:
     """Whether a path begins with a drive."""
-    return _DRIVE.match(text) is not None
+    return text[1:2] == ":" and _DRIVE.match(text) is not None
 
 
 def plain_path(text: str, folder: str | None, links: Mapping[str, str] | None = None) -> str:
     """The absolute form of a path. An unknown folder stays an unknown piece in front."""
+    path = _plain_path(text, folder)
+    for link, target in (links or {}).items():
+        if path == link or path.startswith(link + "/"):
+            return target + path[len(link) :]
+    return path
+
+
+@lru_cache(maxsize=8192)
+def _plain_path(text: str, folder: str | None) -> str:
     if is_windows_path(text) or (folder is not None and is_windows_path(folder) and not text.startswith("/")):
         return windows_path(text, folder)
     if not text.startswith("/"):
@@ -25,12 +35,7 @@ def plain_path(text: str, folder: str | None, links: Mapping[str, str] | None = 
     if not is_constant(text) and "/.." in text:
         return text  # how far it climbs depends on what is not known
     path = posixpath.normpath(text)
-    if path.startswith("//"):
-        path = path[1:]
-    for link, target in (links or {}).items():
-        if path == link or path.startswith(link + "/"):
-            return target + path[len(link) :]
-    return path
+    return path[1:] if path.startswith("//") else path
 
 
 def windows_path(text: str, folder: str | None) -> str:

@@ -8,17 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from atlas_gate.parts import ANY, Part, Word, is_constant
+from atlas_gate.parts import ANY, Part, Word, is_constant, name_set
 from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
 from atlas_gate.world import World
 
-SYSTEM_FOLDERS: Final = frozenset(
-    ["/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/media", "/mnt", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share", "/var/lib", "/boot/efi", "/Applications", "/Library", "/Network", "/System", "/System/Library", "/Users", "/Volumes", "/cores", "/private", "/private/etc", "/private/var", "/nix", "/nix/store", "/snap", "/gnu"]
+SYSTEM_FOLDERS: Final = name_set(
+    "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /media /mnt /opt /proc /root /run /sbin /srv "
+    "/sys /usr /var /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/local /usr/share /var/lib "
+    "/boot/efi /Applications /Library /Network /System /System/Library /Users /Volumes /cores /private "
+    "/private/etc /private/var /nix /nix/store /snap /gnu"
 )
 _WINDOWS_VITAL = re.compile(
     r"[a-z]:(?:/(?:windows(?:/system32|/syswow64)?|users|program files(?: \(x86\))?|programdata|boot|recovery)?)?"
 )
-_WINDOWS_NAMES: Final = frozenset(("c:/windows", "c:/users", "c:/program files", "c:/programdata", "c:/windows/system32"))
+_WINDOWS_NAMES: Final = frozenset(
+    ("c:/windows", "c:/users", "c:/program files", "c:/programdata", "c:/windows/system32")
+)
 _DRIVE_IN_LINUX = re.compile(r"/(?:mnt|cygdrive)/[a-z]|/[a-z]:")
 # A name that nearly every file matches: stars and marks with no letter of its own.
 _BROAD = re.compile(r"(?=.*\*)(?:[*?.]|\[[^\]]*\])+")
@@ -30,7 +35,7 @@ _RAW_DISK = re.compile(
 _WINDOWS_DISK = re.compile(r"//\./(?:physicaldrive\d+|[a-z]:)", re.IGNORECASE)
 _GLOB = re.compile(r"[*?\[]")
 # Parts of Atlas's home that nothing touches without being asked, and files nothing writes unasked.
-ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets")
+ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets", "run")
 ATLAS_SETTINGS: Final = ("config.toml", "mcp.json", "models.toml")
 _TOKEN_FILES = re.compile(
     r"/\.config/(?:gh/hosts\.ya?ml|gws/.*(?:credential|token).*|gcloud/(?:access_tokens\.db|credentials\.db"
@@ -66,10 +71,6 @@ class Ground:
         """Atlas's own home, in lower case."""
         home = self.world.atlas_home
         return windows_path(home, None) if self.is_windows else home.rstrip("/").lower()
-
-    def program(self, part: Part) -> str:
-        """The part's program, for looking up its rules."""
-        return part.name
 
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
@@ -160,4 +161,3 @@ def matches_path(pattern: str, path: str) -> bool:
     return len(patterns) == len(names) and all(
         fnmatch.fnmatchcase(name, one) for name, one in zip(names, patterns, strict=True)
     )
-

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant
+from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, name_set
 from atlas_gate.wrappers import shell_split
 
 if TYPE_CHECKING:
     from atlas_gate.powershell import PowerShellReader
 
-KEYWORDS: Final = frozenset(
-    ["if", "elseif", "else", "while", "for", "foreach", "switch", "try", "catch", "finally", "do", "until", "function", "filter", "param", "begin", "process", "end", "return", "throw", "exit", "trap", "data"]
+KEYWORDS: Final = name_set(
+    "if elseif else while for foreach switch try catch finally do until function filter param begin "
+    "process end return throw exit trap data"
 )
 ALIASES: Final[dict[str, str]] = {
     **dict.fromkeys(("ri", "rm", "rmdir", "rd", "del", "erase"), "remove-item"),
@@ -98,7 +99,19 @@ class Call:
 
 
 Command: TypeAlias = "Callable[[PowerShellReader, Call], list[str]]"
-_SWITCHES = ("recurse", "force", "confirm", "whatif", "verbose", "debug", "passthru", "asjob", "wait", "nonewline", "raw")
+_SWITCHES = (
+    "recurse",
+    "force",
+    "confirm",
+    "whatif",
+    "verbose",
+    "debug",
+    "passthru",
+    "asjob",
+    "wait",
+    "nonewline",
+    "raw",
+)
 
 
 def _remove(reader: PowerShellReader, call: Call) -> list[str]:
@@ -106,10 +119,16 @@ def _remove(reader: PowerShellReader, call: Call) -> list[str]:
         return []
     recursive = call.has("recurse") or any(re.fullmatch(r"-(?:rf|fr)", word.text) for word in call.words)
     recursive = recursive or any(word.text.lower() == "/s" for word in call.words)
-    words = [word for word in call.values("path", "literalpath", "lp", switches=_SWITCHES) if word.text.lower() not in ("/s", "/q")]
+    words = [
+        word
+        for word in call.values("path", "literalpath", "lp", switches=_SWITCHES)
+        if word.text.lower() not in ("/s", "/q")
+    ]
     filters = [word for name in ("include", "filter") for word in _named(call, name)]
     if filters:
-        words = [Word(f"{word.text.rstrip('*/').rstrip(chr(92))}\\{one.text}", True) for word in words for one in filters]
+        words = [
+            Word(f"{word.text.rstrip('*/').rstrip(chr(92))}\\{one.text}", True) for word in words for one in filters
+        ]
     words += [reader.pattern(value) for value in call.piped if value != OUTPUT or not words]
     flags = [Word("-r")] if recursive else []
     reader.add_equal(["rm"], [*flags, *words], "Remove-Item")
@@ -131,8 +150,14 @@ def _equal(*program: str, with_words: bool = True) -> Command:
     def command(reader: PowerShellReader, call: Call) -> list[str]:
         if call.has("whatif") or call.has("?"):
             return []
-        words = [*call.values("path", "literalpath", "filepath", "destination", "name", switches=_SWITCHES)] if with_words else []
-        reader.add_equal(list(program), [*words, *(reader.pattern(value) for value in call.piped if with_words)], call.name)
+        words = (
+            [*call.values("path", "literalpath", "filepath", "destination", "name", switches=_SWITCHES)]
+            if with_words
+            else []
+        )
+        reader.add_equal(
+            list(program), [*words, *(reader.pattern(value) for value in call.piped if with_words)], call.name
+        )
         return [OUTPUT]
 
     return command
@@ -173,7 +198,9 @@ def _list(reader: PowerShellReader, call: Call) -> list[str]:
     narrowed = call.has("filter", "include", "exclude")
     reader.add_equal(["ls"], words, "Get-ChildItem")
     name = OUTPUT if narrowed else "*"
-    return [word.text if word.is_pattern else f"{word.text.rstrip('/' + chr(92))}\\{name}" for word in words or [Word(".")]]
+    return [
+        word.text if word.is_pattern else f"{word.text.rstrip('/' + chr(92))}\\{name}" for word in words or [Word(".")]
+    ]
 
 
 def _item(reader: PowerShellReader, call: Call) -> list[str]:
@@ -248,7 +275,11 @@ def _start_process(reader: PowerShellReader, call: Call) -> list[str]:
             skips = True
         else:
             words.append(word)
-    flat = [Word(piece) for number, word in enumerate(words) for piece in (shell_split(word.text) if number else [word.text])]
+    flat = [
+        Word(piece)
+        for number, word in enumerate(words)
+        for piece in (shell_split(word.text) if number else [word.text])
+    ]
     return reader.run_words(flat, "Start-Process")
 
 
@@ -294,7 +325,9 @@ def run_cmd_line(reader: PowerShellReader, line: str) -> None:
     """Read a line of the old command prompt, whose quoting is simple and whose carets escape."""
     line = re.sub(r"\^(.)", r"\1", line.strip('"') if line.count('"') == 2 and line.startswith('"') else line)
     for chunk in re.split(r"&&|\|\||[&|\n]", line):
-        words = re.findall(r'"[^"]*"|[^\s"]+', chunk.replace("%USERPROFILE%", reader.home).replace("%SystemDrive%", "C:"))
+        words = re.findall(
+            r'"[^"]*"|[^\s"]+', chunk.replace("%USERPROFILE%", reader.home).replace("%SystemDrive%", "C:")
+        )
         plain = [Word(word.strip('"'), "*" in word) for word in words]
         if not plain:
             continue
@@ -349,7 +382,9 @@ COMMANDS: dict[str, Command] = {
     "cmd": _cmd,
     "stop-computer": _equal("shutdown", with_words=False),
     "restart-computer": _equal("reboot", with_words=False),
-    **dict.fromkeys(("format-volume", "clear-disk", "initialize-disk", "remove-partition"), _equal("mkfs", with_words=False)),
+    **dict.fromkeys(
+        ("format-volume", "clear-disk", "initialize-disk", "remove-partition"), _equal("mkfs", with_words=False)
+    ),
     **dict.fromkeys(("stop-service", "suspend-service", "remove-service"), _equal("systemctl", "stop")),
     **dict.fromkeys(("invoke-cimmethod", "invoke-wmimethod"), _call_method),
     "copy-item": _equal("cp"),

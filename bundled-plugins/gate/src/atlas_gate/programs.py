@@ -57,11 +57,42 @@ BY_NAME: dict[str, Handler] = {
 
 # What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.
 RUNS_OTHERS = frozenset(
-    (*shells.SHELLS, *wrappers.WRAPPERS, *languages.LANGUAGES, "env", "su", "xargs", "parallel", "ssh", "at", "batch")
-    + ("eval", "source", ".", "command", "builtin", "exec", "docker", "podman", "kubectl", "find", "fd", "make")
-    + ("uv", "poetry", "npx", "powershell", "pwsh", "cmd", "iex", "invoke-expression")
+    (
+        *shells.SHELLS,
+        *wrappers.WRAPPERS,
+        *languages.LANGUAGES,
+        "env",
+        "su",
+        "xargs",
+        "parallel",
+        "ssh",
+        "at",
+        "batch",
+        "eval",
+        "source",
+        ".",
+        "command",
+        "builtin",
+        "exec",
+        "docker",
+        "podman",
+        "kubectl",
+        "find",
+        "fd",
+        "make",
+        "uv",
+        "poetry",
+        "npx",
+        "powershell",
+        "pwsh",
+        "cmd",
+        "iex",
+        "invoke-expression",
+    )
 )
 
-_KNOWN = tuple(dict.fromkeys((*HARDLINE.programs(), *shells.SHELLS, *OUTWARD.programs(), *DANGEROUS.programs(), *BY_NAME)))
+_KNOWN = tuple(
+    dict.fromkeys((*HARDLINE.programs(), *shells.SHELLS, *OUTWARD.programs(), *DANGEROUS.programs(), *BY_NAME))
+)
 
 PROGRAMS = Programs(BY_NAME, shells.run_program, shells.run_assignments, _KNOWN)

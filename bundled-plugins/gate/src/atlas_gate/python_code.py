@@ -11,14 +11,17 @@ import base64
 import binascii
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from atlas_gate.parts import UNKNOWN
+from atlas_gate.parts import UNKNOWN, name_set
+from atlas_gate.syntax import TEXT_LIMIT
 
-Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "forever-fork", "kill"]
+Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+# Loops over constant lists are followed this many times in all; nested ones multiply.
+TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
 
 
@@ -30,25 +33,25 @@ class Deed:
     texts: tuple[str, ...]
 
 
-_SHELL_CALLS = frozenset(
-    ["os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "commands.getoutput", "pty.spawn"]
-    + ["asyncio.create_subprocess_shell", "anyio.run_process", "trio.run_process", "sh", "popen2.popen2"]
+_SHELL_CALLS = name_set(
+    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput "
+    "asyncio.create_subprocess_shell anyio.run_process trio.run_process sh popen2.popen2"
 )
 _PROCESS_CALLS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
-) | frozenset(("asyncio.create_subprocess_exec", "pexpect.spawn", "pexpect.run"))
+) | frozenset(("asyncio.create_subprocess_exec", "pty.spawn", "pexpect.spawn", "pexpect.run"))
 _DELETING_CALLS = frozenset(("shutil.rmtree", "rmtree"))
 _REMOVING_CALLS = frozenset(("os.remove", "os.unlink", "os.rmdir", "os.removedirs"))
-_OPENING_CALLS = frozenset(
-    ("open", "io.open", "os.open", "sqlite3.connect", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move")
-    + ("os.rename", "os.replace", "os.symlink", "os.listdir", "os.scandir", "glob.glob", "os.walk")
+_OPENING_CALLS = name_set(
+    "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
+    "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
-_PATH_METHODS = frozenset(
-    ["read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "rmdir", "rename", "replace", "touch", "mkdir", "iterdir", "glob"]
+_PATH_METHODS = name_set(
+    "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob"
 )
 
 
-def python_deeds(source: str, home: str) -> list[Deed] | None:
+def python_deeds(source: str, environment: Mapping[str, str]) -> list[Deed] | None:
     """What the source does, in its order; None when it is no Python this parser knows."""
     try:
         with warnings.catch_warnings():
@@ -56,7 +59,7 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    walker = _Walker(home)
+    walker = _Walker(environment)
     try:
         walker.visit(tree)
     except RecursionError:
@@ -65,9 +68,11 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
 
 
 class _Walker(ast.NodeVisitor):
-    def __init__(self, home: str) -> None:
-        self.home = home
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.home = environment.get("HOME", "")
         self.deeds: list[Deed] = []
+        self.turns = 0
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
@@ -99,12 +104,39 @@ class _Walker(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
-        if isinstance(node.target, ast.Name) and isinstance(values, list):
-            for value in values[:50]:
-                self.values[node.target.id] = value
-                for statement in node.body:
-                    self.visit(statement)
+        if not (isinstance(node.target, ast.Name) and isinstance(values, list) and values):
+            self.generic_visit(node)
+            return
+        self.visit(node.iter)
+        for value in self._turns(values):
+            self.values[node.target.id] = value
+            for statement in node.body:
+                self.visit(statement)
+        for statement in node.orelse:
+            self.visit(statement)
+
+    def _turns(self, values: list[Value]) -> Iterator[Value]:
+        """The values a loop takes, as long as all loops together stay below a limit; always the first."""
+        for number, value in enumerate(values):
+            self.turns += 1
+            if number and self.turns > TURNS_LIMIT:
+                return
+            yield value
+
+    def visit_ListComp(self, node: ast.ListComp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self._comprehension(node, node.elt, node.generators)
+
+    def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
+        first = generators[0]
+        values = self._value(first.iter)
         self.generic_visit(node)
+        if isinstance(first.target, ast.Name) and isinstance(values, list):
+            for value in self._turns(values):
+                self.values[first.target.id] = value
+                self.visit(element)
 
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
@@ -128,7 +160,7 @@ class _Walker(ast.NodeVisitor):
                 self._add("words", arguments)
             else:
                 self._add("shell", first)
-        elif name.startswith("os.exec") or name.startswith("os.spawn") or name == "os.posix_spawn":
+        elif name.startswith(("os.exec", "os.spawn")) or name == "os.posix_spawn":
             words = arguments[1:] if name.startswith("os.exec") else arguments[2:]
             flat = words[0] if words and isinstance(words[0], list) else words
             self._add("words", flat)
@@ -144,6 +176,8 @@ class _Walker(ast.NodeVisitor):
                 self._add("write" if writes else "open", argument)
         elif name in ("exec", "eval", "builtins.exec", "builtins.eval"):
             self._add("code", first)
+        elif name in ("print", "sys.stdout.write"):
+            self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
         elif name == "os.kill":
             self._add("kill", "".join(value for value in [_number(node.args[0] if node.args else None)] if value))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
@@ -201,10 +235,12 @@ class _Walker(ast.NodeVisitor):
                 return _formatted(self._text(left), self._value(right))
             case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int(count))) if 0 <= count < 100:
                 return self._text(left) * count
-            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if _number(step) == "-1":
+            case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if (
+                _number(step) == "-1"
+            ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
-                return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
+                return self.environment.get(key) if self._dotted(inner) == "os.environ" else None
             case ast.Attribute(value=inner, attr="parent"):
                 return self._text(inner).rstrip("/").rpartition("/")[0] or "/"
             case ast.Call():
@@ -214,7 +250,7 @@ class _Walker(ast.NodeVisitor):
 
     def _text(self, node: ast.AST) -> str:
         value = self._value(node)
-        return value if isinstance(value, str) else UNKNOWN
+        return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
 
     def _call_value(self, node: ast.Call) -> Value:
         name = self._dotted(node.func)
@@ -227,8 +263,8 @@ class _Walker(ast.NodeVisitor):
             return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
         if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
             return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
-        if name in ("os.environ.get", "os.getenv") and first in ("HOME", "USERPROFILE"):
-            return self.home
+        if name in ("os.environ.get", "os.getenv") and isinstance(first, str):
+            return self.environment.get(first)
         if name == "shlex.split" and isinstance(first, str):
             return list(first.split())
         if isinstance(first, str) and (decoder := _DECODERS.get(tail)):

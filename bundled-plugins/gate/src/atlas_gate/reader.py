@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from atlas_gate.expansion import Expander, split_fields
+from atlas_gate.fork_bomb import is_fork_bomb
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
     ANY,
@@ -36,7 +38,6 @@ from atlas_gate.syntax import (
     For,
     Function,
     Group,
-    Literal,
     Loop,
     Node,
     Pipeline,
@@ -45,6 +46,7 @@ from atlas_gate.syntax import (
     Simple,
     Text,
     UnreadableError,
+    bounded,
 )
 from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 
@@ -52,6 +54,8 @@ from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 DEPTH_LIMIT: Final = 24
 # How many commands the line may come to beyond those written in it: loops and functions multiply.
 REPEAT_LIMIT: Final = 20_000
+
+_KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
 
 Handler: TypeAlias = "Callable[[Reader, Part], str]"
 
@@ -90,10 +94,12 @@ class Reader:
         self.origin: tuple[str, ...] = ()
         self.input = ""
         self.is_captured = False
+        self.is_suspecting = False
         self._depth = 0
         self._repeats = 0
         self._processes = 0
-        self._calls: list[tuple[str, tuple[str, ...]]] = []
+        self._texts: list[tuple[str, tuple[str, ...], str | None]] = []
+        self._calls: list[tuple[int, tuple[str, ...]]] = []
 
     # What the handlers of programs call.
 
@@ -110,6 +116,10 @@ class Reader:
         """Read a text that a shell runs, and answer what it prints."""
         if not is_constant(text) and len(text.strip()) <= 1:
             return OUTPUT
+        entered = (text, positional, self.state.folder)
+        if entered in self._texts:
+            return OUTPUT  # it runs itself just as it was run: nothing new would be read
+        self._count(self._depth)
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
@@ -122,27 +132,47 @@ class Reader:
             parsed = parse(text)
             if parsed.fault is not None:
                 self.faults.append(parsed.fault)
+            self._texts.append(entered)
             try:
                 return self._run(parsed.script, stdin)
             finally:
+                self._texts.pop()
                 if not same_shell:
                     self.state = before
 
-    def run_words(self, words: tuple[Word, ...] | list[Word], origin: str, *, stdin: str = "") -> str:
+    def run_words(
+        self,
+        words: tuple[Word, ...] | list[Word],
+        origin: str,
+        *,
+        stdin: str = "",
+        assignments: tuple[Assignment, ...] = (),
+    ) -> str:
         """Read a command that another one runs, given as words."""
         if not words:
             return OUTPUT
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
-            return self._dispatch(Part(tuple(words), input=stdin))
+            return self._dispatch(Part(tuple(words), assignments, input=stdin))
 
     def add(self, part: Part) -> Part:
         """Put a part on the list, with where it was found."""
         if part.words and part.words[0].is_pattern:
             part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
         links = tuple(self.state.links.items()) if self.state.links else ()
-        placed = replace(part, origin=self.origin, folder=self.state.folder, links=links)
+        # Written out: `dataclasses.replace` takes a fifth of the time of a long script.
+        placed = Part(
+            part.words,
+            part.assignments,
+            part.redirects,
+            self.origin,
+            self.state.folder,
+            part.unread,
+            part.input,
+            links,
+            part.suspicion or ("wrapped" if self.is_suspecting else ""),
+        )
         self.parts.append(placed)
         return placed
 
@@ -152,11 +182,13 @@ class Reader:
         known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
         return word if known is None else Word(known)
 
-    def suspect(self, part: Part, suspicion: str) -> None:
-        """List a command that is only suspected: a word of a program the gate does not know."""
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, suspicion=suspicion, redirects=())
-        )
+    def suspect(self, words: tuple[Word, ...], origin: str) -> None:
+        """Read a command that a program the gate does not know may run; its parts are only suspected."""
+        self.is_suspecting = True
+        try:
+            self.run_words(words, origin)
+        finally:
+            self.is_suspecting = False
 
     def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
         """Note that a command runs a text that is not wholly known, with the reason in the part."""
@@ -166,9 +198,7 @@ class Reader:
         if quiet_output and mark == OUTPUT:
             return
         reason = {"\uf8f2": "fetched", "\uf8f3": "decoded"}.get(mark, "unknown")
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=())
-        )
+        self.parts.append(replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=()))
 
     def read_file(self, path: str, *, is_script: bool = True) -> str | None:
         """A file's text: as the line has written it, else as the world holds it."""
@@ -195,7 +225,7 @@ class Reader:
         if not word.is_pattern or not is_constant(path):
             return [path]
         folder, _, pattern = path.rpartition("/")
-        names = {name for name in self.world.list_folder(folder or "/")}
+        names = set(self.world.list_folder(folder or "/"))
         names |= {known.rpartition("/")[2] for known in self.state.files if known.startswith(folder + "/")}
         return [f"{folder}/{name}" for name in sorted(names) if fnmatch.fnmatchcase(name, pattern)] or [path]
 
@@ -221,7 +251,7 @@ class Reader:
             case Simple():
                 return self._simple(node, stdin)
             case Sequence(items):
-                return "".join([self._run(item, stdin) for item in items])
+                return bounded("".join([self._run(item, stdin) for item in items]))
             case Pipeline(commands):
                 return self._pipeline(commands, stdin)
             case Group():
@@ -245,9 +275,7 @@ class Reader:
     def _define(self, name: str, body: Node) -> None:
         self.state.functions[name] = body
         if is_fork_bomb(name, body):
-            self.parts.append(
-                Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb")
-            )
+            self.parts.append(Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb"))
 
     def _pipeline(self, commands: tuple[Node, ...], stdin: str) -> str:
         text = stdin
@@ -286,7 +314,7 @@ class Reader:
             self._count(number)
             self.state.variables[node.variable] = value
             output.append(self._run(node.body, stdin))
-        return "".join(output)
+        return bounded("".join(output))
 
     def _loop(self, node: Loop, stdin: str) -> str:
         before, self.input = self.input, stdin
@@ -343,21 +371,29 @@ class Reader:
             expander = self._expander()
             if redirection.document is not None:
                 body = expander.single(redirection.document.body, tilde=False)
-                if redirection.descriptor in ("", "0"):
-                    fed = body
+                fed = self._feed(redirection.descriptor, body, fed)
                 continue
             target = expander.single(redirection.target)
             if redirection.operator == "<<<":
-                fed = target + "\n"
+                fed = self._feed(redirection.descriptor, target + "\n", fed)
                 continue
-            if redirection.operator in ("<&", ">&") and (target.isdigit() or target.rstrip("-").isdigit()):
+            if redirection.operator in ("<&", ">&") and target.rstrip("-").isdigit():
+                if redirection.operator == "<&":
+                    fed = self.state.files.get(f"/dev/fd/{target}", fed)
                 continue
             operator = ">" if redirection.operator == ">&" else redirection.operator
             redirects.append(Redirect(redirection.descriptor, operator, Word(target)))
             if operator == "<":
                 content = self.read_file(self.state.path(target), is_script=False)
-                fed = OUTPUT if content is None else content
+                fed = self._feed(redirection.descriptor, OUTPUT if content is None else content, fed)
         return tuple(redirects), fed
+
+    def _feed(self, descriptor: str, text: str, fed: str | None) -> str | None:
+        """Give a text to standard input, or keep it for the descriptor it was opened under."""
+        if descriptor in ("", "0"):
+            return text
+        self.state.files[f"/dev/fd/{descriptor}"] = text
+        return fed
 
     def _written(self, redirects: tuple[Redirect, ...], output: str) -> str:
         """Note what the redirects write, and answer what is left on standard output."""
@@ -421,9 +457,16 @@ class Reader:
         body = self.state.functions.get(text)
         if body is not None:
             return self._call(text, body, placed, stdin)
-        if placed.assignments:
-            self.programs.assignments(self, placed)
-        return self._handler(placed)(self, placed)
+        if not placed.assignments:
+            return self._handler(placed)(self, placed)
+        self.programs.assignments(self, placed)
+        # They hold for this one command, which may be a shell that reads them.
+        before = dict(self.state.variables)
+        self.state.variables.update((one.name, one.value) for one in placed.assignments)
+        try:
+            return self._handler(placed)(self, placed)
+        finally:
+            self.state.variables = before
 
     def _handler(self, part: Part) -> Handler:
         return self.programs.by_name.get(part.name, self.programs.other)
@@ -431,13 +474,13 @@ class Reader:
     def _call(self, name: str, body: Node, part: Part, stdin: str) -> str:
         self.state.called.add(name)
         arguments = tuple(word.text for word in part.arguments)
-        if (name, arguments) in self._calls:
+        if (id(body), arguments) in self._calls:
             return OUTPUT  # it calls itself just as it was called: nothing new would be read
         with _Deeper(self, f"{name}()") as allowed:
             if not allowed:
                 return OUTPUT
             self._count(1)
-            self._calls.append((name, arguments))
+            self._calls.append((id(body), arguments))
             before = self.state.positional
             self.state.positional = arguments
             try:
@@ -457,7 +500,15 @@ class Reader:
     def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
         """Set a variable of the shell itself."""
         if node.elements is not None:
-            elements = tuple(word.expanded() for element in node.elements for word in expander.fields(element))
+            elements = tuple(
+                word.text if word.text.startswith("[") else word.expanded()
+                for element in node.elements
+                for word in expander.fields(element)
+            )
+            for element in elements:
+                keyed = _KEYED_ELEMENT.fullmatch(element)
+                if keyed is not None:
+                    self.state.variables[f"{node.name}[{keyed[1]}]"] = keyed[2]
             before = self.state.lookup(node.name) if node.appends else ()
             self.set_variable(node.name, (*((before,) if isinstance(before, str) else before), *elements))
             return Assignment(node.name, " ".join(elements))
@@ -474,7 +525,7 @@ class Reader:
     def set_variable(self, name: str, value: Value) -> None:
         """Set a variable; an element of an array also goes into the array's list."""
         name = self.state.references.get(name, name)
-        self.state.variables[name] = value
+        self.state.variables[name] = bounded(value) if isinstance(value, str) else value
         array, bracket, subscript = name.partition("[")
         if bracket and isinstance(value, str):
             elements = self.state.variables.get(array, ())
@@ -509,36 +560,3 @@ class _Deeper:
     def __exit__(self, *_: object) -> None:
         self._reader._depth -= 1
         self._reader.origin = self._before
-
-
-def is_fork_bomb(name: str, body: Node) -> bool:
-    """Whether a function starts two of itself, or one beside itself, each time it runs."""
-    in_pipeline = False
-    calls = 0
-
-    def look(node: Node, *, is_piped: bool) -> None:
-        nonlocal in_pipeline, calls
-        match node:
-            case Simple(_, words, _):
-                first = words[0] if words else None
-                if isinstance(first, Text) and first.pieces == (Literal(name, False),):
-                    calls += 1
-                    in_pipeline = in_pipeline or is_piped
-            case Pipeline(commands):
-                for command in commands:
-                    look(command, is_piped=True)
-            case Sequence(items):
-                for item in items:
-                    look(item, is_piped=is_piped)
-            case Group(inner, origin):
-                look(inner, is_piped=is_piped or origin == "&")
-            case Loop(condition, inner):
-                look(condition, is_piped=is_piped)
-                look(inner, is_piped=is_piped)
-            case For(_, _, inner):
-                look(inner, is_piped=is_piped)
-            case _:
-                pass
-
-    look(body, is_piped=False)
-    return in_pipeline

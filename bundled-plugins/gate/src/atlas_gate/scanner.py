@@ -88,6 +88,9 @@ class Scanner:
         self.position = 0
         self.depth = depth
         self.pending: list[HereDocument] = []
+        # Where two parentheses turned out to open no arithmetic: asking again at each level outside
+        # would double the work with every level.
+        self.not_arithmetic: set[int] = set()
 
     def word(self) -> Text:
         """The word at the position, up to the next metacharacter."""
@@ -115,10 +118,7 @@ class Scanner:
             elif mode == "word" and character in "@!?*+" and following == "(":
                 found.append(self._extended_pattern())
             elif mode == "arithmetic" and character == ")":
-                if following == ")" or not following:
-                    break
-                found.append(Literal(character, quoted))
-                self.position += 1
+                break
             elif mode == "arithmetic" and character == "(":
                 found.extend(self._parenthesis())
             elif character in stops:
@@ -211,6 +211,8 @@ class Scanner:
 
     def _arithmetic(self, start: int) -> Arithmetic | None:
         """`$((...))`, or None when the two parentheses are a subshell inside a substitution."""
+        if start in self.not_arithmetic:
+            return None
         before = self.position
         self.position = start
         try:
@@ -218,6 +220,7 @@ class Scanner:
             self.expect("))")
         except UnreadableError:
             self.position = before
+            self.not_arithmetic.add(start)
             return None
         return Arithmetic(Text(tuple(content)))
 
@@ -292,7 +295,9 @@ class Scanner:
         end = self.text.find(")", self.position)
         if end < 0 or "$" in self.text[self.position : end] or "`" in self.text[self.position : end]:
             raise UnreadableError("an extended pattern cannot be read")
-        literal = Literal(self.text[self.position : end + 1], False)
+        # All but a few, or any number of some: the nearest plain pattern is a star.
+        is_broad = self.text[self.position] in "!*+"
+        literal = Literal("*" if is_broad else self.text[self.position : end + 1], False)
         self.position = end + 1
         return literal
 

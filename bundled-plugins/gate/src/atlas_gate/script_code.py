@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 
-from atlas_gate.parts import UNKNOWN
+from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.python_code import Deed
 
 _STRINGS = r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -19,7 +19,8 @@ _REST = r"(?P<name>[A-Za-z_$][\w$]*)|(?P<mark>[^\s\w])|(?P<number>\d+)"
 _SLASH_COMMENT = r"(?P<comment>//[^\n]*|/\*.*?\*/)"
 _HASH_COMMENT = r"(?P<comment>#(?!\{)[^\n]*)"
 _DASH_COMMENT = r"(?P<comment>--[^\n]*|\(\*.*?\*\))"
-_PERL_QUOTES = r"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\|)|%x(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|))"
+_BRACKETED = r"(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|\|[^|]*\|)"
+_PERL_QUOTES = rf"(?P<quotes>\b(?:qx|qq|q|qw)\s*(?:{_BRACKETED}|/[^/]*/)|%x{_BRACKETED})"
 
 _TOKENS = {
     "javascript": re.compile(f"{_SLASH_COMMENT}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
@@ -28,20 +29,29 @@ _TOKENS = {
     "lua": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
-_RUNS = frozenset(
-    ["system", "exec", "execute", "execSync", "execFile", "execFileSync", "spawn", "spawnSync", "popen", "shell_exec", "passthru", "proc_open", "pcntl_exec", "capture2", "capture2e", "capture3", "shell", "execaCommand", "execaCommandSync", "$"]
+_RUNS = name_set(
+    "Command system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru "
+    "proc_open pcntl_exec capture2 capture2e capture3 shell execaCommand execaCommandSync $"
 )
-_DELETES = frozenset(["rmSync", "rm", "rmdir", "rmdirSync", "rmtree", "remove_tree", "rm_rf", "rm_r", "remove_dir", "remove_entry", "removeSync", "del"])
-_OPENS = frozenset(
-    ["open", "readFileSync", "readFile", "createReadStream", "createWriteStream", "writeFileSync", "writeFile", "copyFileSync", "fopen", "file_get_contents", "file_put_contents", "DatabaseSync", "Database", "unlinkSync", "unlink", "appendFileSync"]
+_DELETES = name_set("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del")
+_OPENS = name_set(
+    "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync "
+    "fopen file_get_contents file_put_contents DatabaseSync Database unlinkSync unlink appendFileSync"
 )
-_HOME = re.compile(r"(?:os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)")
+_PRINTS = frozenset(("print", "puts", "log", "say", "write"))
+_HOME = re.compile(
+    r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)"
+)
 _DECODES = re.compile(
     r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
     r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
 )
-_FORKS_FOREVER = re.compile(r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b")
-_LOCAL = re.compile(r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]")
+_FORKS_FOREVER = re.compile(
+    r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
+)
+_LOCAL = re.compile(
+    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]"
+)
 
 
 def script_deeds(source: str, language: str, home: str) -> list[Deed]:
@@ -63,7 +73,7 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
             deeds.append(Deed("shell", (_text(text),)))
         elif (kind == "quotes" or text.startswith("%x")) and text.startswith(("qx", "%x")):
             deeds.append(Deed("shell", (re.sub(r"^(?:qx|%x)\s*.", "", text)[:-1],)))
-        elif kind == "name" and (text in _RUNS or text in _DELETES or text in _OPENS):
+        elif kind == "name" and (text in _RUNS or text in _DELETES or text in _OPENS or text in _PRINTS):
             previous = tokens[index - 1][1] if index else ""
             if previous in ("function", "def", "sub"):
                 continue
@@ -71,7 +81,9 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
             if strings:
                 deeds.append(_deed(text, strings))
     if language == "applescript":
-        for match in re.finditer(r"\b(shut down|restart)\b", "".join(f" {text}" for kind, text in tokens if kind != "string")):
+        for match in re.finditer(
+            r"\b(shut down|restart)\b", "".join(f" {text}" for kind, text in tokens if kind != "string")
+        ):
             deeds.append(Deed("shell", ("shutdown" if match[1] == "shut down" else "reboot",)))
         for match in re.finditer(r"do shell script\s+\"((?:\\.|[^\"\\])*)\"", source):
             deeds.append(Deed("shell", (_text(f'"{match[1]}"'),)))
@@ -84,7 +96,9 @@ def _deed(name: str, strings: list[str]) -> Deed:
     if name in _OPENS:
         writes = name.lower().startswith(("write", "append", "copy", "unlink", "file_put", "createwrite"))
         return Deed("write" if writes else "open", (strings[0],))
-    if name in ("spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
+    if name in ("print", "puts", "log", "say", "write"):
+        return Deed("print", (strings[0],))
+    if name in ("Command", "spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
         len(strings) > 1 and name in ("system", "exec", "popen", "spawn") and " " not in strings[0]
     ):
         return Deed("words", tuple(strings))
@@ -102,15 +116,15 @@ def _call_strings(tokens: list[tuple[str, str]], index: int, values: dict[str, s
             depth -= 1
             if depth <= 0:
                 break
-        elif (depth == 0 and text in (";", "}", "=", ":", "{", ".", "?")) or text == "{":
+        elif depth == 0 and text in (";", "}", "=", ":", "{", ".", "?"):
             break
         elif kind in ("string", "ticks"):
             strings.append(_text(text))
         elif kind == "quotes":
             inner = re.sub(r"^\w+\s*.", "", text)[:-1]
             strings.extend(inner.split() if text.startswith("qw") else [inner])
-        elif kind == "name" and text in values:
-            strings.append(values[text])
+        elif kind == "name" and text.lstrip("$") in values:
+            strings.append(values[text.lstrip("$")])
     return strings
 
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from atlas_gate.filters import passed_on
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
+from atlas_gate.wrappers import names_dangerous
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh")
 
 # Variables whose value some program runs as a command.
-COMMAND_VARIABLES = frozenset(
-    ["GIT_EDITOR", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "PAGER", "EDITOR", "VISUAL", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "GH_PAGER", "GH_EDITOR", "GH_BROWSER", "PROMPT_COMMAND", "SUDO_EDITOR", "SSH_ASKPASS", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "FCEDIT", "PSQL_PAGER"]
+COMMAND_VARIABLES = name_set(
+    "GIT_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_SSH GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS "
+    "GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER LESSOPEN LESSCLOSE BROWSER GH_PAGER GH_EDITOR "
+    "GH_BROWSER PROMPT_COMMAND SUDO_EDITOR SSH_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR FCEDIT PSQL_PAGER"
+)
+# Programs whose words are names or texts, not commands.
+_SPEAKS_OF = name_set(
+    "grep egrep fgrep zgrep ag ack man whatis apropos help info tldr whereis locate cowsay figlet say logger wall mail "
+    "notify-send zenity brew apt apt-get apt-cache dpkg dnf yum pacman snap touch mkdir test [ ps pgrep ls tree stat "
+    "file compgen complete hash unalias unset kill wc diff"
 )
 _START_FILES = frozenset(("BASH_ENV", "ENV"))
 _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")
@@ -23,7 +33,7 @@ def run_assignments(reader: Reader, part: Part) -> None:
     """Read what a program would run out of the variables set in front of it."""
     for assignment in part.assignments:
         if assignment.name in COMMAND_VARIABLES and assignment.value:
-            reader.run_text(assignment.value, assignment.name)
+            reader.run_text(assignment.value.lstrip("|-"), assignment.name)
         elif assignment.name in _START_FILES and assignment.value:
             text = reader.read_file(reader.state.path(assignment.value))
             if text is not None:
@@ -59,10 +69,8 @@ def run_shell(reader: Reader, part: Part) -> str:
         positional = tuple(word.text for word in operands[2:])
         name = operands[1].text if len(operands) > 1 else part.name
         reader.unread(part, operands[0].text)
-        return reader.run_text(
-            operands[0].text, f"{part.name} -c", positional=positional, name=name, stdin=part.input
-        )
-    if operands and not any(word.text.startswith("-") and "s" in word.text for word in words[:index]):
+        return reader.run_text(operands[0].text, f"{part.name} -c", positional=positional, name=name, stdin=part.input)
+    if operands and not any(re.fullmatch(r"-\w*s\w*", word.text) for word in words[:index]):
         return run_script(reader, part, operands[0], operands[1:])
     reader.unread(part, part.input)
     if not part.input:
@@ -229,11 +237,22 @@ def _shopt(reader: Reader, part: Part) -> str:
     return ""
 
 
+def _suspect_words(reader: Reader, part: Part) -> None:
+    """An unknown program may be a wrapper: what its words would run is suspected, never taken as run."""
+    if part.name in _SPEAKS_OF or reader.is_suspecting:
+        return
+    for number, word in enumerate(part.arguments):
+        if names_dangerous(word):
+            reader.suspect(part.arguments[number:], part.name)
+            return
+
+
 def run_program(reader: Reader, part: Part) -> str:
     """A script run by its path: the first line says what reads it."""
     text = part.words[0].text
+    _suspect_words(reader, part)
     if "/" not in text or text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/")):
-        return OUTPUT
+        return passed_on(part.input)
     path = reader.operand_paths(part.words[0])[0]
     content = reader.read_file(path, is_script=False)
     if content is None or "\0" in content[:1024] or content.startswith("\x7fELF"):

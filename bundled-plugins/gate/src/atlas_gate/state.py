@@ -62,4 +62,3 @@ class State:
         """A path made plain: absolute, without dot segments, doubled slashes or links made in the line."""
         text = word if isinstance(word, str) else word.text
         return plain_path(text, self.folder, self.links)
-

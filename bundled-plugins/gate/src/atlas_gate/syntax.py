@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 
 class UnreadableError(Exception):
     """The text cannot be read as a shell would read it; says why, for a person."""
+
+
+# Longer than any line that means what it says: a value that doubles itself ends here.
+TEXT_LIMIT: Final = 4_194_304
+
+
+def bounded(text: str) -> str:
+    """The text, unless it has grown past what is read."""
+    if len(text) > TEXT_LIMIT:
+        raise UnreadableError("it expands to too much text")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ import json
 import re
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
+from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
 
-_FIND_NARROWS = frozenset(
-    ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-mmin", "-newer", "-size", "-empty", "-user", "-group", "-atime", "-ctime", "-amin", "-cmin", "-perm", "-lname", "-inum", "-links", "-nouser", "-nogroup", "-samefile"]
+_FIND_NARROWS = name_set(
+    "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -newer -size -empty -user -group "
+    "-atime -ctime -amin -cmin -perm -lname -inum -links -nouser -nogroup -samefile"
 )
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")
@@ -46,7 +47,7 @@ def _find(reader: Reader, part: Part) -> str:
             command = list(expression[position:end])
             position = end + 1
             if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
-                command.insert(1, Word("-r"))
+                command[:1] = [Word("rm"), Word("-r")]
             for one in found:
                 reader.run_words(_with_found(command, one), f"find {text}")
         elif text in ("-fprint", "-fls", "-fprintf", "-fprint0") and position < len(texts):
@@ -70,6 +71,8 @@ def _found_words(roots: list[Word], texts: list[str]) -> list[Word]:
     if not any(text in _FIND_NARROWS for text in texts):
         return roots
     name = next((texts[at + 1] for at, text in enumerate(texts[:-1]) if text in ("-name", "-iname")), OUTPUT)
+    if any(text in ("!", "-not") for text in texts):
+        return [Word(root.text.rstrip("/") + "/*", True) for root in roots]
     others = any(text in _FIND_NARROWS and text not in ("-name", "-iname") for text in texts)
     if others:
         name = OUTPUT + name
@@ -80,7 +83,10 @@ def _fd(reader: Reader, part: Part) -> str:
     texts = part.texts
     for at, text in enumerate(texts):
         if text in ("-x", "-X", "--exec", "--exec-batch"):
-            reader.run_words(_with_found(list(part.arguments[at + 1 :]), Word(OUTPUT)), f"fd {text}")
+            command = list(part.arguments[at + 1 :])
+            if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
+                command[:1] = [Word("rm"), Word("-r")]
+            reader.run_words(_with_found(command, Word(OUTPUT)), f"fd {text}")
             break
     return OUTPUT
 
@@ -106,9 +112,13 @@ def _git(reader: Reader, part: Part) -> str:
     texts = [word.text for word in rest]
     match verb:
         case "rebase":
-            command = read_options(rest, with_value=("x", "exec")).value("x", "exec")
-            if command:
-                reader.run_text(command, "git rebase -x")
+            between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
+            if between:
+                reader.run_text(between, "git rebase -x")
+        case "difftool":
+            shown = read_options(rest, with_value=("x", "extcmd", "t")).value("x", "extcmd")
+            if shown:
+                reader.run_text(shown, "git difftool -x")
         case "bisect" if texts[:1] == ["run"]:
             reader.run_words(rest[1:], "git bisect run")
         case "submodule" if "foreach" in texts:
@@ -169,6 +179,30 @@ def _make(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
+def _just(reader: Reader, part: Part) -> str:
+    """`just` reads recipes much like makefiles, with blanks for the tab."""
+    targets = [text for text in part.texts if not text.startswith("-") and "=" not in text]
+    for name in ("justfile", "Justfile", ".justfile"):
+        text = reader.read_file(reader.state.path(name)) if "--list" not in part.texts else None
+        if text:
+            text = re.sub(r"^[ \t]+", "\t", text, flags=re.MULTILINE).replace("{{", "${").replace("}}", "}")
+            for line in make_recipe(text, targets, {}):
+                reader.run_text(line, "just")
+            break
+    return OUTPUT
+
+
+def _expect(reader: Reader, part: Part) -> str:
+    texts = [*part.texts, part.input]
+    for word in part.arguments:
+        if not word.text.startswith("-") and " " not in word.text:
+            texts.append(reader.read_file(reader.state.path(word)) or "")
+    for text in texts:
+        for match in re.finditer(r"(?:^|[;\n{])\s*(?:spawn|exec|system)\s+([^;\n}]+)", text):
+            reader.run_text(match[1], part.name)
+    return OUTPUT
+
+
 def make_recipe(text: str, targets: list[str], settings: dict[str, str]) -> list[str]:
     """The recipe lines of the targets and of what they need, with the makefile's variables put in."""
     variables: dict[str, str] = {}
@@ -203,15 +237,15 @@ def make_recipe(text: str, targets: list[str], settings: dict[str, str]) -> list
         seen.add(name)
         needs, recipe = rules[name]
         wanted.extend(needs)
-        lines.extend(_make_text(line.lstrip("@-+ "), variables).replace("$$", "$").replace("$@", name) for line in recipe)
+        lines.extend(
+            _make_text(line.lstrip("@-+ "), variables).replace("$$", "$").replace("$@", name) for line in recipe
+        )
     return lines
 
 
 def _make_text(text: str, variables: dict[str, str]) -> str:
     for _ in range(4):
-        text = re.sub(
-            r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], "${" + match[1] + "}"), text
-        )
+        text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], "${" + match[1] + "}"), text)
     return text
 
 
@@ -257,7 +291,13 @@ def _crontab(reader: Reader, part: Part) -> str:
 
 def _tar(reader: Reader, part: Part) -> str:
     for at, text in enumerate(part.texts):
-        for option in ("--checkpoint-action", "--to-command", "--use-compress-program", "--info-script", "--rsh-command"):
+        for option in (
+            "--checkpoint-action",
+            "--to-command",
+            "--use-compress-program",
+            "--info-script",
+            "--rsh-command",
+        ):
             if text.startswith(option):
                 value = text.partition("=")[2] or "".join(part.texts[at + 1 : at + 2])
                 reader.run_text(value.removeprefix("exec="), f"tar {option}")
@@ -282,9 +322,18 @@ def _option_command(*names: str) -> Handler:
 def _awk(reader: Reader, part: Part) -> str:
     words = part.arguments
     index = first_operand(words, with_value=("F", "v", "f", "assign"))
-    if index < len(words):
-        text = words[index].text
-        for match in re.finditer(r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text):
+    named = read_options(words[:index], with_value=("F", "v", "f", "file")).value("f", "file")
+    if named is not None or index < len(words):
+        text = (reader.read_file(reader.state.path(named)) or "") if named is not None else words[index].text
+        printed = re.fullmatch(r"\s*\{\s*print\s+\$(\d+)\s*;?\s*\}\s*", text)
+        separator = read_options(words[:index], with_value=("F", "v", "f")).value("F")
+        if printed and is_constant(part.input) and part.input and index == len(words) - 1:
+            rows = [line.split(separator) for line in part.input.splitlines()]
+            column = int(printed[1]) - 1
+            return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
+        for match in re.finditer(
+            r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text
+        ):
             command = next(group for group in match.groups() if group is not None)
             reader.run_text(command.replace('\\"', '"'), "awk")
     return OUTPUT
@@ -293,10 +342,15 @@ def _awk(reader: Reader, part: Part) -> str:
 def _editor(reader: Reader, part: Part) -> str:
     for at, text in enumerate(part.texts):
         value = text[1:] if text.startswith("+") else ""
-        if text in ("-c", "--cmd", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(part.texts):
+        if text in ("-c", "--cmd", "--eval", "-eval", "-ex", "--ex", "--eval-command", "-s", "-S") and at + 1 < len(
+            part.texts
+        ):
             value = part.texts[at + 1]
         if value:
             _escape_to_shell(reader, value, part.name)
+            script = reader.read_file(reader.state.path(value)) if text in ("-s", "-S", "-x") else None
+            for line in (script or "").splitlines():
+                _escape_to_shell(reader, line, part.name)
     if part.input:
         for line in part.input.splitlines():
             _escape_to_shell(reader, line, part.name)
@@ -305,10 +359,12 @@ def _editor(reader: Reader, part: Part) -> str:
 
 def _escape_to_shell(reader: Reader, text: str, name: str) -> None:
     """Commands like `:!rm` of vi, `shell rm` of gdb, `.shell rm` of sqlite and `\\! rm` of psql."""
-    match = re.match(r"\s*(?::?\s*(?:silent!?\s+)?!|\\!|\.(?:shell|system)\s|(?:shell|system|make)\s)\s*(.+)", text, re.DOTALL)
+    match = re.match(
+        r"\s*(?::?\s*(?:silent!?\s+)?!|\\!|\.(?:shell|system)\s|(?:shell|system|make)\s)\s*(.+)", text, re.DOTALL
+    )
     if match and is_constant(match[1]):
         reader.run_text(match[1], name)
-    called = re.search(r"system\(\s*(['\"])(.*?)\1\s*\)", text)
+    called = re.search(r"(?:system\(|shell-command)\s*(['\"])(.*?)\1\s*\)", text)
     if called:
         reader.run_text(called[2], name)
 
@@ -325,6 +381,14 @@ def _database(reader: Reader, part: Part) -> str:
         content = reader.read_file(reader.state.path(script))
         if content is not None:
             reader.add(Part((Word(part.name), Word("-c"), Word(content))))
+    return OUTPUT
+
+
+def _list(reader: Reader, part: Part) -> str:
+    """`ls -d` prints the names it is given; what is in a folder is not known."""
+    options = read_options(part.arguments, with_value=("I", "w"))
+    if options.has("d", "directory") and options.operands:
+        return "".join(word.expanded() + "\n" for word in options.operands)
     return OUTPUT
 
 
@@ -366,14 +430,17 @@ HANDLERS: dict[str, Handler] = {
     "tar": _tar,
     "bsdtar": _tar,
     "crontab": _crontab,
+    "just": _just,
+    **dict.fromkeys(("expect", "tclsh", "wish"), _expect),
     "sort": _option_command("compress-program"),
     "rsync": _option_command("e", "rsh"),
     "man": _option_command("P", "pager", "H"),
     "scp": _option_command("S"),
     "zip": _option_command("TT", "unzip-command"),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "gdb", "lldb", "emacs"), _editor),
+    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "gdb", "lldb", "emacs", "less", "more"), _editor),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _database),
     **dict.fromkeys(("cp", "mv", "install"), _copied_file),
     "ln": _link,
+    "ls": _list,
 }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, Assignment, Part, Word, is_constant, name_set, program_name
 from atlas_gate.reader import Handler, Reader
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -130,10 +129,17 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "heroku": (("run",), ("a", "app")),
     "vagrant": (("ssh",), ("c",)),
 }
+_LAUNCHERS = name_set(
+    "tmux screen nodemon concurrently watchexec gnome-terminal xterm konsole alacritty kitty wezterm dtach abduco "
+    "start-stop-daemon capsh zellij terminator xfce4-terminal foot honcho foreman run-one cage sway hyprctl i3-msg"
+)
+_DESTROYERS = name_set(
+    "rm dd shred wipefs mkfs reboot shutdown poweroff halt sh bash zsh dash ksh fish sudo env rimraf"
+)
 _CONTAINER_VALUES = _letters(
-    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir", "entrypoint",
-    "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
-    "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
+    "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir",
+    "entrypoint", "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose",
+    "gpus", "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
     "ulimit", "userns", "volumes-from", "file", "profile", "project-name", "project-directory", "index", "pull",
 )  # fmt: skip
 
@@ -160,7 +166,8 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
 
 
 def _env(reader: Reader, part: Part) -> str:
-    words: Sequence[Word] = part.arguments
+    words = part.arguments
+    folder = reader.state.folder
     index = 0
     while index < len(words):
         text = words[index].text
@@ -177,18 +184,21 @@ def _env(reader: Reader, part: Part) -> str:
             again = Part((part.words[0], *_split_string(reader, split), *words[index:]), input=part.input)
             return _env(reader, again)
         if text in ("-u", "-C", "--unset", "--chdir"):
+            if text in ("-C", "--chdir") and index < len(words):
+                folder = reader.state.path(words[index])
             index += 1
+        elif text.startswith("--chdir="):
+            folder = reader.state.path(text.partition("=")[2])
         elif text != "--" and not text.startswith("-") and not _ASSIGNMENT.match(text):
             index -= 1
             break
-    before = [word.text for word in words[:index] if _ASSIGNMENT.match(word.text)]
-    rest = words[index:]
-    if before and rest:
-        quoted = " ".join(word.shown() for word in rest)
-        heads = " ".join(f"{name}={Word(value).shown()}" for name, _, value in (text.partition("=") for text in before))
-        if all(is_constant(word.text) and not word.is_pattern for word in rest):
-            return reader.run_text(f"{heads} {quoted}\n", "env", stdin=part.input)
-    return reader.run_words(rest, "env", stdin=part.input)
+    before = [word.text.partition("=") for word in words[:index] if _ASSIGNMENT.match(word.text)]
+    assignments = tuple(Assignment(name, value) for name, _, value in before)
+    before_folder, reader.state.folder = reader.state.folder, folder
+    try:
+        return reader.run_words(words[index:], "env", stdin=part.input, assignments=assignments)
+    finally:
+        reader.state.folder = before_folder
 
 
 def _split_string(reader: Reader, text: str) -> list[Word]:
@@ -228,14 +238,12 @@ def _xargs(reader: Reader, part: Part) -> str:
     if placeholder:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         outputs = [
-            reader.run_words(
-                [Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs"
-            )
+            reader.run_words([Word(word.text.replace(placeholder, line), word.is_pattern) for word in command], "xargs")
             for line in lines
         ]
         return "".join(outputs)
     if options.has("0", "null"):
-        items = text.replace("\n", "").split("\0")
+        items = [item.rstrip("\n") for item in text.split("\0")]
     elif delimiter is not None:
         items = text.strip("\n").split({"\\n": "\n", "\\0": "\0"}.get(delimiter, delimiter))
     else:
@@ -283,8 +291,8 @@ def _runner(reader: Reader, part: Part) -> str:
     if part.name in ("kubectl", "oc", "heroku") and "--" in texts:
         return reader.run_words(rest[texts.index("--") + 1 :], part.name)
     if part.name == "vagrant":
-        command = read_options(rest, with_value=("c", "command")).value("c", "command")
-        return reader.run_text(command, "vagrant ssh") if command else OUTPUT
+        inside = read_options(rest, with_value=("c", "command")).value("c", "command")
+        return reader.run_text(inside, "vagrant ssh") if inside else OUTPUT
     index = first_operand(rest, with_value=with_value)
     command = rest[index:]
     if any(word.text in ("-m", "--module") for word in rest[:index]):
@@ -334,16 +342,33 @@ def _ssh(reader: Reader, part: Part) -> str:
     if len(words) < 2:
         if part.input:
             reader.run_text(part.input, "ssh")
-        return FETCHED_OUTPUT
-    reader.run_text(" ".join(word.text for word in words[1:]), "ssh")
-    return FETCHED_OUTPUT
+        return OUTPUT
+    remote = [word.text for word in words[1:] if word.text != "--"]
+    reader.run_text(" ".join(remote), "ssh", stdin=part.input)
+    return OUTPUT
 
 
-FETCHED_OUTPUT = OUTPUT
+def _launch(reader: Reader, part: Part) -> str:
+    """A program that starts others in a terminal or again and again: its texts and words are commands."""
+    for number, word in enumerate(part.arguments):
+        if " " in word.text.strip():
+            reader.run_text(word.text, part.name)
+        elif names_dangerous(word) and number < len(part.arguments) - 1:
+            reader.run_words(part.arguments[number:], part.name)
+            break
+    return OUTPUT
+
+
+def names_dangerous(word: Word) -> bool:
+    """Whether a word names a shell or one of the programs that destroy the most."""
+    name = program_name(word.text)
+    return name in _DESTROYERS or name.startswith("mkfs.")
+
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, _run_wrapper),
     **dict.fromkeys(_RUNNERS, _runner),
+    **dict.fromkeys(_LAUNCHERS, _launch),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _container),
     "env": _env,
     "su": _su,

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.messages import Json
 from atlas_sdk.services import Services
+from atlas_sdk.values import Json
 
 from .gateway import GATEWAY
 

@@ -13,7 +13,7 @@ from wsproto.utilities import ProtocolError
 
 from atlas_sdk.client import JsonRpcClient
 from atlas_sdk.errors import ServerError
-from atlas_sdk.messages import Json
+from atlas_sdk.values import Json
 
 CONNECT_SECONDS = 5.0
 

@@ -10,15 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import NumberedEvent
-from atlas_sdk.messages import FilePart, ImagePart, Json, Message, Part, Sender, TextPart
+from atlas_sdk.messages import FilePart, ImagePart, Message, Part, Sender, TextPart
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Attachment, Conversation, Origin, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS, Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
+from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.settings import SETTINGS, SettingRow
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
+from atlas_sdk.values import Json
 
 from .gateway import GATEWAY
 from .settings import ServerSettings
@@ -252,8 +254,9 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Nothing()
 
     async def home_show(params: Nothing, caller: Caller) -> BaseModel:
-        home = services.need(HOME)
-        return HomeState(name=home.name, folder=str(home.folder), version=home.version, interrupted=home.interrupted)
+        home, recovery = services.need(HOME), services.get(RECOVERY)
+        interrupted = recovery.interrupted if recovery else ()
+        return HomeState(name=home.name, folder=str(home.folder), version=home.version, interrupted=interrupted)
 
     async def server_token(params: ServerToken, caller: Caller) -> BaseModel:
         token = await services.need(GATEWAY).token(new=params.new)

@@ -17,10 +17,11 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Json
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
+from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
+from atlas_sdk.values import Json
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -117,6 +118,7 @@ class Session:
         self._trusted = trusted
         self._scope = anyio.CancelScope()
         self._in_flight = 0
+        self._first_id: Json = None
         self.id = new_id()
         self.name = ""
 
@@ -129,7 +131,7 @@ class Session:
         """Serve until the client is gone or breaks a rule."""
         outbound, frames = anyio.create_memory_object_stream[str](OUTBOUND_FRAMES)
         with self._scope:
-            async with anyio.create_task_group() as group, outbound, frames:
+            async with outbound, frames, anyio.create_task_group() as group:
                 written = anyio.Event()
 
                 async def write() -> None:
@@ -156,8 +158,9 @@ class Session:
                                 continue
                             self._in_flight += 1
                             group.start_soon(self._answer, outbound, request)
-                except BrokenFrameError as error:
-                    await outbound.send(_failure(None, error))
+                except AtlasError as error:
+                    # A broken rule, or a home that cannot be served: a damaged database, a store that is off.
+                    await outbound.send(_failure(self._first_id, error))
                 # What was queued still goes out, the reason of the end above all.
                 outbound.close()
                 with anyio.move_on_after(1):
@@ -171,6 +174,7 @@ class Session:
             if frame is None:
                 return None
             request = _parsed(frame)
+            self._first_id = request.get("id")
             if request.get("method") != "initialize":
                 raise BrokenFrameError("The first request must be initialize.", code="not_initialized")
             try:
@@ -186,6 +190,7 @@ class Session:
                 )
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
+            recovery = self._ctx.services.get(RECOVERY)
             number = await store.last_number()
             reload = params.after is not None and (number - params.after > CATCH_UP_EVENTS or params.after > number)
             after = number if params.after is None or reload else params.after
@@ -195,9 +200,10 @@ class Session:
                 home=home.name,
                 number=number,
                 reload=reload,
-                interrupted=home.interrupted,
+                interrupted=recovery.interrupted if recovery else (),
             )
             await outbound.send(_success(request.get("id"), result))
+            self._first_id = None
             return after
         raise BrokenFrameError(f"initialize did not come within {FIRST_SECONDS:.0f} seconds.", code="not_initialized")
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from atlas_sdk.messages import FilePart, ImagePart, Json, Message, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import FilePart, ImagePart, Message, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelRequest
+from atlas_sdk.values import Json
 
 WHOLE_MESSAGE = -1
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

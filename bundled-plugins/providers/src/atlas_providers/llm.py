@@ -8,13 +8,14 @@ import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Json, Message, Sender, TextPart
+from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.providers import ModelRequest, ProviderCheck
 from atlas_sdk.records import Conversation
 from atlas_sdk.schemas import problem
 from atlas_sdk.services.llm import LlmResult, ProviderRow
 from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.store import STORE
+from atlas_sdk.values import Json
 
 
 class Llm:

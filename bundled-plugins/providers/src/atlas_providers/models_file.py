@@ -120,7 +120,8 @@ def _parse(kind: type[Any], values: Any, path: Path, place: str) -> Any:
     try:
         return kind.model_validate(values)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False)[0]
+        # A misspelt field also leaves the right one missing; the misspelling is what to tell of.
+        first = min(wrong.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
         field = ".".join(str(part) for part in first["loc"]) or "the table"
         known = f"It knows {', '.join(kind.model_fields)}."
         if first["type"] == "extra_forbidden":

@@ -12,10 +12,11 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.messages import Json, Part, TextPart, ToolCallPart
+from atlas_sdk.messages import Part, TextPart, ToolCallPart
 from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, ProviderCheck, ProviderError, StopReason
 from atlas_sdk.records import Usage
 from atlas_sdk.services.vault import VAULT
+from atlas_sdk.values import Json
 
 from . import check, local
 from .catalog import Endpoint, Model

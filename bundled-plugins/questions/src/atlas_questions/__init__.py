@@ -46,7 +46,7 @@ def atlas_tools(ctx: PluginContext) -> list[Tool]:
 
 
 @hookimpl
-def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
+def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
     from .records import withdraw_left_open
 
     return [lambda: withdraw_left_open(ctx)]

@@ -59,20 +59,9 @@ async def withdraw_left_open(ctx: PluginContext) -> None:
     """Close what a crash left open: the call that waited is gone, so no answer may reach it."""
     store = ctx.services.need(STORE)
     rows = await store.read(
-        lambda reading: reading.rows(
-            "SELECT data FROM questions_question WHERE settled_at IS NULL AND asked_at < :now",
-            now=ctx.clock.now().isoformat(),
-        )
+        lambda reading: reading.rows("SELECT data FROM questions_question WHERE settled_at IS NULL")
     )
-    waiting = {question.id for question in await _waiting(ctx)}
     for row in rows:
         question = Question.model_validate_json(row["data"])
-        if question.id not in waiting:
-            gone = Answer(how="withdrawn", by="atlas")
-            await store.write(partial(keep_answer, question=question, answer=gone, now=ctx.clock.now()))
-
-
-async def _waiting(ctx: PluginContext) -> tuple[Question, ...]:
-    from atlas_sdk.services.questions import QUESTIONS
-
-    return await ctx.services.need(QUESTIONS).pending()
+        gone = Answer(how="withdrawn", by="atlas")
+        await store.write(partial(keep_answer, question=question, answer=gone, now=ctx.clock.now()))

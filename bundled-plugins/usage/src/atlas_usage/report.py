@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, timedelta, tzinfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import ModelCall
+from atlas_sdk.sections import TimeSettings
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 
@@ -130,9 +131,4 @@ def methods(ctx: PluginContext) -> list[Method]:
 
 
 def _zone(ctx: PluginContext) -> tzinfo | None:
-    from zoneinfo import ZoneInfo
-
-    settings = ctx.services.get(SETTINGS)
-    rows = {row.key: row.value for row in settings.rows()} if settings is not None else {}
-    name = rows.get("time.zone")
-    return ZoneInfo(name) if name else datetime.now().astimezone().tzinfo
+    return ctx.services.need(SETTINGS).section(TimeSettings).tzinfo()

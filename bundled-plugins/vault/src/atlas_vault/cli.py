@@ -29,8 +29,8 @@ def set_(context: typer.Context, name: Annotated[str, typer.Argument(help="Such 
     if not value:
         raise MisuseError("The value is empty.", hint=f"Pipe it in: atlas secrets set {name} < file.")
     with terminal.connect() as client:
-        client.request("secret.set", {"name": name, "value": value})
-    print(f"{name} is in the vault.")
+        said = client.request("secret.set", {"name": name, "value": value})["said"]
+    print(f"{name} is in the vault. {said}".rstrip())
 
 
 @secrets.command("list")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import NeedsConsentError
 from atlas_sdk.methods import Caller, Method
+from atlas_sdk.providers import ChecksKeys
+from atlas_sdk.services.log import LOG
+from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.vault import VAULT, SecretEntry
 
 
@@ -40,18 +44,45 @@ class Checked(BaseModel):
     count: int
 
 
+class Kept(BaseModel):
+    """A secret was kept. ``said`` is what the provider it opens answered, empty where it opens none."""
+
+    said: str = ""
+
+
 class Done(BaseModel):
     """Whether anything was done."""
 
     done: bool
 
 
+async def asked_of_provider(ctx: PluginContext, name: str, value: str) -> str:
+    """Ask the model provider a key is for whether the key opens it, at no cost, and return what it said.
+
+    Raises NeedsConsentError when the provider refuses the key, which is then not kept. One that cannot be asked
+    at the moment refuses nothing.
+    """
+    models = ctx.services.get(MODELS)
+    for provider in models.providers.values() if models is not None else ():
+        if isinstance(provider, ChecksKeys) and provider.key_name == name:
+            log = ctx.services.get(LOG)
+            if log is not None:
+                log.add(value)
+            found = await provider.check_key(value)
+            if found.state == "refused":
+                raise NeedsConsentError(f"{name} was not kept. {found.said}", code="key_refused")
+            return found.said
+    return ""
+
+
 def methods(ctx: PluginContext) -> list[Method]:
     """Return the methods."""
 
     async def set_(params: SecretSet, caller: Caller) -> BaseModel:
-        await ctx.services.need(VAULT).set(params.name, params.value.get_secret_value())
-        return Nothing()
+        value = params.value.get_secret_value()
+        said = await asked_of_provider(ctx, params.name, value)
+        await ctx.services.need(VAULT).set(params.name, value)
+        return Kept(said=said)
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
         return Secrets(secrets=await ctx.services.need(VAULT).entries())
@@ -64,7 +95,7 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Checked(failed=await vault.check(), count=len(await vault.entries()))
 
     return [
-        Method("secret.set", SecretSet, Nothing, set_, "Store a secret."),
+        Method("secret.set", SecretSet, Kept, set_, "Store a secret."),
         Method("secret.list", Nothing, Secrets, list_, "List the secrets' names and dates."),
         Method("secret.delete", SecretName, Done, delete, "Remove a secret."),
         Method("secret.check", Nothing, Checked, check, "Open every secret and name those that do not open."),

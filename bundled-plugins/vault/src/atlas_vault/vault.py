@@ -200,7 +200,7 @@ class AgeVault:
             self._hidden.add(value)
             log = self._ctx.services.get(LOG)
             if log is not None:
-                log.hide(value)
+                log.add(value)
 
 
 def private(path: Path) -> bool:

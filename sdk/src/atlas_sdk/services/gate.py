@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from ..messages import Json
+from ..values import Json
 from . import ServiceKey
 
 Scope: TypeAlias = Literal["once", "conversation", "always"]

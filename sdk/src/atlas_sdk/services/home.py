@@ -26,12 +26,14 @@ class HomeService(Protocol):
     def version(self) -> str:
         """The version of Atlas."""
 
-    @property
-    def interrupted(self) -> tuple[str, ...]:
-        """What the last crash interrupted, a sentence each; empty after a clean stop."""
-
     def methods(self) -> dict[str, Method]:
         """Return the methods of the wire that are on at the moment, by name."""
+
+    def contributed(self) -> dict[str, tuple[str, ...]]:
+        """Return what plugins add for other plugins to use: names as ``plugin:name`` by kind, such as channels."""
+
+    def has(self, service: str) -> bool:
+        """Say whether a service, as ``name@api``, is provided at the moment."""
 
     def manifests(self) -> tuple[Manifest, ...]:
         """Return the manifests of every plugin found."""

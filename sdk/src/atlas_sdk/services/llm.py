@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..messages import Frozen, Json
+from ..messages import Frozen
 from ..providers import ProviderCheck
 from ..records import Cost, Usage
+from ..values import Json
 from . import ServiceKey
 
 

@@ -10,8 +10,11 @@ from . import ServiceKey
 class LogService(Protocol):
     """Knows the secrets that must not be shown."""
 
-    def hide(self, value: str) -> None:
+    def add(self, value: str) -> None:
         """Hide a value in all its common forms wherever Atlas logs or shows text, from now on."""
+
+    def mask_known(self, text: str) -> str:
+        """Return the text with the values told of hidden, and nothing else changed."""
 
     def mask(self, text: str) -> str:
         """Return the text as the log would write it."""

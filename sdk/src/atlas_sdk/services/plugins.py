@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-from ..messages import Frozen, Json
+from ..messages import Frozen
+from ..values import Json
 from . import ServiceKey
 
 PluginState: TypeAlias = Literal["on", "off", "waiting", "broken", "needs"]
@@ -43,9 +44,6 @@ class PluginsService(Protocol):
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
         """Change a setting the plugin's manifest declares; None is its default."""
-
-    def unconsumed(self) -> tuple[str, ...]:
-        """Name contributions that no plugin that is on consumes, a sentence each."""
 
 
 PLUGINS: ServiceKey[PluginsService] = ServiceKey("plugins", 1)

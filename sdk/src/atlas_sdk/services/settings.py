@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from ..messages import Frozen, Json
+from ..messages import Frozen
 from ..settings import SettingsSection
+from ..values import Json
 from . import ServiceKey
 
 S = TypeVar("S", bound=SettingsSection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ..messages import Json
+from ..values import Json
 from . import ServiceKey
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ..errors import MissingServiceError, MisuseError
-from ..messages import Json
 from ..services import Provided, ServiceKey
 from ..settings import SettingsSection
+from ..values import Json
 
 S = TypeVar("S", bound=SettingsSection)
 T = TypeVar("T")

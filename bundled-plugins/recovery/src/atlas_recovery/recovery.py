@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from atlas_sdk.context import Clock
+from atlas_sdk.context import Clock, PluginContext
 from atlas_sdk.events import Event, MessageAdded, Noticed, ToolFinished, TurnEnded
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart, unpaired
 from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Record, Turn
-from atlas_sdk.services.store import StoreService
+from atlas_sdk.services.store import STORE, StoreService
 
 UNKNOWN = "Interrupted: Atlas ended while this call was under way. Look at what it did before you do it again."
 NEVER = "Interrupted: Atlas ended before this call ran. It did nothing."
+
+
+class Recovery:
+    """The service."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+        self.interrupted: tuple[str, ...] = ()
+
+    async def recover(self) -> None:
+        self.interrupted = await recover(self._ctx.services.need(STORE), self._ctx.clock)
+        for said in self.interrupted:
+            self._ctx.logger.warning(said)
 
 
 async def recover(store: StoreService, clock: Clock) -> tuple[str, ...]:
@@ -83,15 +94,3 @@ async def _repair(
         what = "; ".join(under_way)
         events.append(Noticed(conversation=conversation.id, text=f"Under way when Atlas ended: {what}."))
     return records, events
-
-
-def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:
-    """Return the tool calls of a path that have no result, in order."""
-    open_calls: dict[str, ToolCallPart] = {}
-    for message in path:
-        for part in message.parts:
-            if isinstance(part, ToolCallPart):
-                open_calls[part.call] = part
-            elif isinstance(part, ToolResultPart):
-                open_calls.pop(part.call, None)
-    return list(open_calls.values())

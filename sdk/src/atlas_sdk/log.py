@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import logging.handlers
@@ -9,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atlas_sdk.masking import Masker
+from .masking import Masker
 
 _KEEP_BYTES = 5_000_000
 _KEEP_FILES = 3
@@ -70,5 +71,6 @@ class Log:
         """Take the handlers away and close the file."""
         for handler in self._handlers:
             self.logger.removeHandler(handler)
-            handler.close()
+            with contextlib.suppress(OSError):  # lines a full disk would not take are lost; the home closes all the same
+                handler.close()
         self._handlers = []

@@ -1,0 +1,86 @@
+"""A client of a home in this very process: the same wire, with queues in the place of a socket."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+
+from .client import JsonRpcClient
+from .errors import ServerError
+from .services import Services
+
+CLOSE_SECONDS = 5.0
+"""How long requests under way may take to end once the command is done."""
+
+
+class InProcessClient(JsonRpcClient):
+    """A client of a home that this very process serves, in a thread of its own, while no server runs.
+
+    ``open_home`` opens the home on the event loop of that thread and gives its services.
+    """
+
+    def __init__(self, open_home: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+        super().__init__()
+        from anyio.from_thread import start_blocking_portal
+
+        self._frames: queue.Queue[str | None] = queue.Queue()
+        self._exit = ExitStack()
+        try:
+            self._portal = self._exit.enter_context(start_blocking_portal("trio"))
+            self._inbound = self._exit.enter_context(
+                self._portal.wrap_async_context_manager(_served(open_home, self._frames.put))
+            )
+        except BaseException:
+            self._exit.close()
+            raise
+
+    def send_frame(self, frame: str) -> None:
+        self._portal.call(self._inbound, frame)
+
+    def receive_frame(self, timeout: float | None) -> str | None:
+        try:
+            frame = self._frames.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        if frame is None:
+            raise ServerError("Atlas ended in the middle of the command.", hint="The log says why.")
+        return frame
+
+    def close(self) -> None:
+        self._exit.close()
+
+
+@asynccontextmanager
+async def _served(
+    open_home: Callable[[], AbstractAsyncContextManager[Services]], outbound: Callable[[str | None], None]
+) -> AsyncIterator[Callable[[str], None]]:
+    """Open the home, serve one trusted client, and yield what hands it a frame."""
+    import anyio
+
+    from .services.wire import WIRE
+
+    async with open_home() as services:
+        wire = services.need(WIRE)
+        send, receive = anyio.create_memory_object_stream[str](256)
+
+        async def inbound() -> str | None:
+            try:
+                return await receive.receive()
+            except anyio.EndOfStream:
+                return None
+
+        async def out(frame: str) -> None:
+            outbound(frame)
+
+        async def serve() -> None:
+            try:
+                await wire.serve(inbound, out, trusted=True)
+            finally:
+                outbound(None)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve)
+            with send:
+                yield send.send_nowait
+            group.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS

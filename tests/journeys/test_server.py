@@ -1,0 +1,222 @@
+"""The running server as its clients meet it: turns, approvals, catching up, strangers, rubbish."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from atlas_gateway.client import WebSocketClient
+from atlas_sdk.client import PROTOCOL
+from atlas_sdk.errors import AtlasError, ServerError
+from atlas_sdk.testing.model_server import Reply, call, say
+
+from .conftest import AtlasHome, until
+
+pytestmark = pytest.mark.slow  # each starts a server of its own, about a second
+
+
+def begin(client: WebSocketClient, atlas: AtlasHome, text: str, **fields: Any) -> str:
+    draft = {"folder": str(atlas.work), **fields}
+    id = str(client.request("conversation.create", draft)["conversation"]["id"])
+    client.request("message.send", {"conversation": id, "text": text})
+    return id
+
+
+def test_a_turn_streams_and_the_conversation_goes_on_after_a_restart(atlas: AtlasHome, model: Any) -> None:
+    server = model([say("Hel", "lo."), say("Again.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = begin(client, atlas, "Hi")
+        streamed = [until(client, "text.streamed").params["text"], until(client, "text.streamed").params["text"]]
+        assert "".join(streamed) == "Hello."
+        assert until(client, "turn.ended").params["turn"]["state"] == "done"
+    assert atlas.stop() == 0
+    atlas.start()
+    with atlas.client() as client:
+        client.request("message.send", {"conversation": id, "text": "And?"})
+        until(client, "turn.ended")
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+
+    assert [message["role"] for message in history] == ["user", "assistant", "user", "assistant"]
+    first, second = (request.body["messages"] for request in server.requests)
+    assert second[: len(first)] == first
+
+
+def test_every_client_sees_a_question_and_the_first_answer_takes_it(atlas: AtlasHome, model: Any) -> None:
+    model([Reply(calls=(call("run_command", {"command": "gh issue create --title x"}),)), say("Refused, then.")])
+    atlas.start()
+    with atlas.client(name="one") as one, atlas.client(name="two") as two:
+        begin(one, atlas, "Open an issue")
+        asked = until(one, "question.asked").params["question"]
+        assert until(two, "question.asked").params["question"]["id"] == asked["id"]
+        assert "gh issue create" in asked["exact"]
+        assert [choice["id"] for choice in asked["choices"]][-1] == "deny"
+
+        first = two.request("question.answer", {"id": asked["id"], "choices": ["deny"], "text": "not now"})
+        second = one.request("question.answer", {"id": asked["id"], "choices": ["once"]})
+
+        assert (first["taken"], second["taken"]) == (True, False)
+        assert until(one, "question.settled").params["by"] == "two"
+        finished = until(one, "tool.finished").params
+        assert finished["outcome"] == "refused"
+        assert "not now" in finished["summary"]
+
+
+def test_a_client_that_comes_back_is_brought_up_to_date(atlas: AtlasHome, model: Any) -> None:
+    model([say("Hello.")])
+    atlas.start()
+    with atlas.client() as client:
+        last = client.hello["number"]  # type: ignore[attr-defined]
+        begin(client, atlas, "Hi")
+        until(client, "turn.ended")
+    with atlas.client(after=last) as late:
+        numbers = [until(late, method).params["number"] for method in ("conversation.created", "message.added")]
+        assert until(late, "turn.ended").params["turn"]["state"] == "done"
+
+    assert numbers == [last + 1, last + 2]
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        {"client": "x", "protocol": PROTOCOL},
+        {"client": "x", "protocol": PROTOCOL, "token": "wrong"},
+        {"client": "x", "protocol": PROTOCOL + 1, "token": "wrong"},
+        {"protocol": PROTOCOL},
+    ],
+)
+def test_a_stranger_is_told_why_and_let_go(atlas: AtlasHome, hello: dict[str, Any]) -> None:
+    atlas.start()
+    client = WebSocketClient("127.0.0.1", atlas.port)
+    with pytest.raises(AtlasError):
+        client.request("initialize", hello)
+    with pytest.raises(ServerError):
+        client.request("home.show", timeout=5)
+    client.close()
+    with atlas.client() as good:
+        assert good.request("home.show")["name"]
+
+
+def raw(port: int, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as stream:
+        stream.sendall(data)
+        stream.settimeout(5)
+        answer = b""
+        try:
+            while chunk := stream.recv(65536):
+                answer += chunk
+        except (TimeoutError, ConnectionResetError):
+            pass
+        return answer
+
+
+UPGRADE = (
+    "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{more}\r\n"
+)
+
+
+def test_pages_of_other_sites_and_odd_names_are_turned_away(atlas: AtlasHome) -> None:
+    atlas.start()
+    here = f"127.0.0.1:{atlas.port}"
+
+    def upgrade(host: str, more: str = "", target: str = "/ws") -> bytes:
+        return raw(atlas.port, UPGRADE.format(host=host, more=more, target=target).encode())[:12]
+
+    assert upgrade(here, "Origin: https://evil.example\r\n") == b"HTTP/1.1 403"
+    assert upgrade("rebound.example") == b"HTTP/1.1 403"
+    assert upgrade(here, target="/other") == b"HTTP/1.1 404"
+    for request, status in (
+        (f"GET /healthz HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n", b"200"),
+        ("GET /healthz HTTP/1.1\r\nHost: rebound.example\r\n\r\n", b"403"),
+        (f"GET /files/aa HTTP/1.1\r\nHost: {here}\r\n\r\n", b"401"),
+        (f"POST /files HTTP/1.1\r\nHost: {here}\r\nContent-Length: 1\r\n\r\nx", b"401"),
+    ):
+        assert raw(atlas.port, request.encode())[9:12] == status
+
+
+def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
+    atlas.start()
+    data = bytes(range(256)) * 100
+    head = f"Host: 127.0.0.1:{atlas.port}\r\nAuthorization: Bearer {atlas.token}\r\nConnection: close\r\n"
+    up = f"POST /files HTTP/1.1\r\n{head}Content-Type: image/png\r\nContent-Length: {len(data)}\r\n\r\n"
+    answer = raw(atlas.port, up.encode() + data)
+    assert b" 201 " in answer
+    id = answer.rpartition(b'"id": "')[2][:64].decode()
+
+    down = raw(atlas.port, f"GET /files/{id} HTTP/1.1\r\n{head}\r\n".encode())
+
+    assert down.partition(b"\r\n\r\n")[2] == data
+
+
+def until_refused(client: WebSocketClient) -> None:
+    while True:
+        client.request("home.show", timeout=5)
+
+
+RUBBISH = [
+    b"\x00\x01\x02",
+    b"GET",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"A" * 100_000,
+    UPGRADE.format(host="127.0.0.1", more="", target="/ws").encode() + b"\xff\xff\xff\xff",
+    UPGRADE.format(host="127.0.0.1", more="", target="/ws").encode() + b"\x81\x05hello",
+]
+
+
+def test_rubbish_ends_its_own_connection_and_touches_nobody_else(atlas: AtlasHome) -> None:
+    atlas.start()
+    with atlas.client() as good:
+        for data in RUBBISH:
+            with socket.create_connection(("127.0.0.1", atlas.port), timeout=5) as stream:
+                stream.sendall(data)
+        for frame in ("[]", "5", "{", '{"method": 5}', '{"id": [], "method": "home.show"}'):
+            with pytest.raises(AtlasError), atlas.client() as bad:
+                bad.send_frame(frame)
+                while True:
+                    bad.request("home.show", timeout=5)
+
+        began = time.monotonic()
+        assert good.request("home.show")["version"]
+        assert time.monotonic() - began < 1
+
+
+def test_a_server_killed_in_mid_turn_says_what_was_interrupted(atlas: AtlasHome, model: Any) -> None:
+    model([Reply(calls=(call("run_command", {"command": "sleep 60"}),)), say("Unused.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = begin(client, atlas, "Sleep")
+        until(client, "tool.called")
+        time.sleep(0.3)  # let the command begin, so that its effect is under way
+    atlas.stop(signal.SIGKILL)
+
+    atlas.start()
+    with atlas.client() as client:
+        assert client.hello["interrupted"]  # type: ignore[attr-defined]
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+
+    assert [message["role"] for message in history] == ["user", "assistant", "tool"]
+    assert "Interrupted" in history[-1]["parts"][0]["content"][0]["text"]
+
+
+def test_a_second_server_on_a_home_is_refused_with_its_exit_code(atlas: AtlasHome) -> None:
+    atlas.start()
+    second = atlas.run("serve", "--port", "0")
+    assert second.returncode == 4
+    assert "is in use by process" in second.stderr
+
+
+def test_commands_go_through_the_running_server(atlas: AtlasHome, model: Any) -> None:
+    model([say("Through.")])
+    atlas.start()
+    said = atlas.run("chat", "-p", "Hi")
+    assert (said.returncode, said.stdout) == (0, "Through.\n")
+    assert "1 calls" in atlas.run("usage").stdout
+    assert atlas.run("secrets", "set", "OPENAI_API_KEY", stdin="sk-one\n").returncode == 0
+    assert "OPENAI_API_KEY" in atlas.run("secrets", "list").stdout
