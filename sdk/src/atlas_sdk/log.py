@@ -71,6 +71,8 @@ class Log:
         """Take the handlers away and close the file."""
         for handler in self._handlers:
             self.logger.removeHandler(handler)
-            with contextlib.suppress(OSError):  # lines a full disk would not take are lost; the home closes all the same
+            with contextlib.suppress(
+                OSError
+            ):  # lines a full disk would not take are lost; the home closes all the same
                 handler.close()
         self._handlers = []

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import AtlasError
-from ...messages import ImagePart, Json, TextPart
+from ...messages import ImagePart, TextPart
 from ...schemas import problem
 from ...tools import Tool, ToolResult
+from ...values import Json
 from ..fake_hosts import FakeToolHost
 from ..suite import suite
 from .patience import CANCEL_SECONDS, cancelled_after
