@@ -28,7 +28,7 @@ from atlas_sdk.executors import (
     Started,
     Transcript,
 )
-from atlas_sdk.messages import Json, TextPart
+from atlas_sdk.messages import TextPart
 from atlas_sdk.providers import ModelInfo, ModelReply
 from atlas_sdk.records import Cost
 from atlas_sdk.services.gate import GateRequest, Verdict
@@ -48,6 +48,7 @@ from atlas_sdk.testing.fakes import FakeEffect, FakeGate, FakeProvider, FakeQues
 from atlas_sdk.testing.model_script import say
 from atlas_sdk.testing.suite import BrokenPromiseError, suite
 from atlas_sdk.tools import Tool, ToolError, ToolHost, ToolResult
+from atlas_sdk.values import Json
 
 pytestmark = pytest.mark.anyio
 

@@ -186,7 +186,7 @@ def test_a_home_that_another_process_holds_is_refused_by_its_number(home: Home) 
         process.communicate()
 
     assert refusal.value.code == "home_in_use"
-    assert "--home" in refusal.value.hint
+    assert "atlas serve" in refusal.value.hint
 
 
 def test_a_home_that_was_let_go_can_be_taken(home: Home) -> None:

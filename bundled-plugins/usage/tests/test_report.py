@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from atlas_sdk.records import Cost, ModelCall, Usage
-from atlas_sdk.services.settings import SETTINGS, SettingRow
+from atlas_sdk.sections import TimeSettings
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.conformance.store_bench import model_call
 from atlas_sdk.testing.fakes import FakeContext
@@ -134,19 +134,8 @@ def test_a_failure_that_reported_tokens_is_counted() -> None:
 # --- the method ----------------------------------------------------------------------------------
 
 
-class ZoneSetting:
-    """The SETTINGS service with a time zone."""
-
-    def __init__(self, zone: str) -> None:
-        self._zone = zone
-
-    def rows(self) -> tuple[SettingRow, ...]:
-        row: dict[str, Any] = {"default": "", "variable": "", "description": "", "source": "", "screen": True}
-        return (SettingRow(key="time.zone", value=self._zone, secret=False, **row),)
-
-
 async def report(ctx: FakeContext, zone: str, days: int = 1) -> Report:
-    ctx.services.offer(SETTINGS.by(ZoneSetting(zone)))  # type: ignore[arg-type]  # rows are all it is asked for
+    ctx.put_section(TimeSettings(zone=zone))
     (method,) = methods(ctx)
     found = await method.run(method.params(days=days), None)  # type: ignore[arg-type]  # it looks at no caller
     assert isinstance(found, Report)
