@@ -15,6 +15,7 @@ from atlas_sdk.errors import MissingServiceError, MisuseError, NeedsConsentError
 from atlas_sdk.messages import ReasoningPart, ToolCallPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Conversation
+from atlas_sdk.sections import TimeSettings
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.gate import Card
 from atlas_sdk.services.store import STORE
@@ -34,6 +35,7 @@ from atlas_sdk.testing.fakes import (
     FakeProvider,
     FakeQuestions,
     FakeServices,
+    FakeSettings,
     FakeStore,
     FakeToolHost,
     FakeVault,
@@ -286,3 +288,20 @@ def test_a_clock_stands_still_until_it_is_moved() -> None:
     assert clock.now().tzinfo is not None
     with pytest.raises(ValueError, match="aware"):
         FakeClock(before.replace(tzinfo=None))
+
+
+async def test_fake_settings_change_only_what_may_change() -> None:
+    settings = FakeSettings(TeaSettings())
+
+    with pytest.raises(MisuseError, match="cannot change"):
+        await settings.change("tea.minutes", 5)
+    with pytest.raises(MisuseError, match="no setting"):
+        await settings.change("tea.cups", 5)
+    settings.section(TimeSettings)
+    await settings.change("time.zone", "Asia/Tokyo")
+    with pytest.raises(MisuseError, match="wrong"):
+        await settings.change("time.zone", 7)
+
+    assert settings.section(TimeSettings).zone == "Asia/Tokyo"
+    rows = {row.key: (row.value, row.source) for row in settings.rows()}
+    assert rows == {"tea.minutes": (4, "default"), "time.zone": ("Asia/Tokyo", "file")}

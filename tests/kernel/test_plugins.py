@@ -189,6 +189,26 @@ async def test_turning_a_plugin_off_takes_those_that_need_it(open_home: OpenHome
         assert (rows["gate"].state, rows["extra"].state) == ("on", "on")
 
 
+async def test_a_plugin_may_have_several_observers_and_background_work(open_home: OpenHome, probe: Probe) -> None:
+    seen: list[str] = []
+
+    class Watches:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def observe(self, event: Any) -> None:
+            if event.event.type == "turn.ended":
+                seen.append(self.name)
+
+    probe.hooks = [Watches("one"), Watches("two")]
+    async with open_home() as app:
+        await anyio.wait_all_tasks_blocked()
+        await turn(app, await start(app), "go")
+        await anyio.wait_all_tasks_blocked()
+
+    assert sorted(seen) == ["one", "two"]
+
+
 async def test_an_observer_that_raises_is_logged_and_goes_on(open_home: OpenHome, probe: Probe) -> None:
     seen: list[str] = []
 

@@ -58,6 +58,16 @@ async def test_counts_and_names(desk: Any) -> None:
     )
 
 
+async def test_a_glob_may_name_folders_and_hold_colons(desk: Any) -> None:
+    make(desk.folder, {"a/b/c.py": "foo", "a/c.py": "foo", "c.py": "foo", "d:e": "foo"})
+
+    async def found(file_glob: str) -> str:
+        return await desk.call("find_files", pattern="foo", output_mode="files_only", file_glob=file_glob)
+
+    assert await found("a/**/*.py") == "a/b/c.py\na/c.py"
+    assert await found("d:*") == "d:e"
+
+
 async def test_hidden_and_ignored_files_are_skipped_unless_one_looks_inside(desk: Any) -> None:
     (desk.folder / ".git").mkdir()
     make(
@@ -93,6 +103,8 @@ async def test_a_bad_pattern_is_a_sentence(desk: Any) -> None:
         await desk.call("find_files", pattern="a(")
     with pytest.raises(ToolError, match="is not a glob"):
         await desk.call("find_files", pattern="[z-a]", target="files")
+    with pytest.raises(ToolError, match="devices and processes"):
+        await desk.call("find_files", pattern="a", path="/proc")
     with pytest.raises(ToolError, match="There is no file"):
         await desk.call("find_files", pattern="a", path="nowhere")
 

@@ -22,8 +22,8 @@ def ways_to_the_vault(desk: Any) -> list[str]:
     return [
         str(desk.home / "secrets" / "vault.json"),
         str(desk.home / "SECRETS" / "vault.json"),
-        "../home/secrets/vault.json",
-        "../home/./plugins/../secrets/vault.json",
+        "../atlas/secrets/vault.json",
+        "../atlas/./plugins/../secrets/vault.json",
         "file-link",
         "folder-link/vault.json",
         "home-link/secrets/vault.json",

@@ -76,10 +76,19 @@ async def test_what_was_read_is_known_after_a_restart(desk: Any, tmp_path: Path)
     (desk.folder / "a").write_text("old")
     await desk.call("read_file", path="a")
 
-    again = type(desk)(tmp_path)
+    again = type(desk)(tmp_path, desk.store.disk)
     await again.call("write_file", path="a", content="new")
 
     assert (desk.folder / "a").read_text() == "new"
+
+
+async def test_a_full_disk_of_the_home_stops_no_reading_and_no_guessing(desk: Any) -> None:
+    (desk.folder / "a").write_text("old")
+    desk.store.disk.full = True
+
+    assert "old" in await desk.call("read_file", path="a")
+    with pytest.raises(ToolError, match="was not read here"):
+        await desk.call("write_file", path="a", content="new")
 
 
 async def test_a_change_between_the_look_and_the_write_wins(desk: Any) -> None:
@@ -221,6 +230,11 @@ def test_a_letter_the_encoding_lacks_is_refused() -> None:
 
     with pytest.raises(ToolError, match="LATIN-1, which has no '€'"):
         decode(b"caf\xe9").encode("€")
+
+
+def test_a_diff_tells_of_the_last_line_end() -> None:
+    assert diff("a\nb\n", "a\nc\n", "x").split("\n")[3:] == [" a", "-b", "+c"]
+    assert diff("a\nb", "a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
 
 
 def test_a_diff_of_far_places_has_hunks_at_their_lines() -> None:

@@ -28,6 +28,8 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("never_plain.txt", "bash"),
         ("never_disguised.txt", "bash"),
         ("runs.txt", "bash"),
+        ("runs_too.txt", "bash"),
+        ("later_disguises.txt", "bash"),
         ("reviewed_and_asked.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],

@@ -170,10 +170,26 @@ def test_moving_a_command_into_a_script_does_not_hide_it(danger, before, after, 
 
 
 HARMLESS = [
-    "echo {}", "printf '%s\\n' {}", "git commit -m {}", "grep -rn {} .", "rg {}", "x={}; echo \"$x\"", "echo {} > notes.txt",
-    "echo {} | wc -c", "cat <<< {}", "git log --grep {}", "test {} = x", "jq -n --arg a {} x", "npm test -- -t {}",
-    "echo a # {}", "case {} in x) ls ;; esac", "[[ $a == {} ]]", "gh pr list --search {}", "logger {}", "sed -n /{}/p x",
-]  # fmt: skip
+    "echo {}",
+    "printf '%s\\n' {}",
+    "git commit -m {}",
+    "grep -rn {} .",
+    "rg {}",
+    'x={}; echo "$x"',
+    "echo {} > notes.txt",
+    "echo {} | wc -c",
+    "cat <<< {}",
+    "git log --grep {}",
+    "test {} = x",
+    "jq -n --arg a {} x",
+    "npm test -- -t {}",
+    "echo a # {}",
+    "case {} in x) ls ;; esac",
+    "[[ $a == {} ]]",
+    "gh pr list --search {}",
+    "logger {}",
+    "sed -n /{}/p x",
+]
 
 
 @EXAMPLES
@@ -206,8 +222,7 @@ def test_any_text_gets_a_verdict(text):
 @EXAMPLES
 @given(
     st.lists(
-        st.sampled_from(list("|&;<>(){}[]'\"`$\\ \n#!*?~=aer/-0") + ["$(", "${", "<<E", "rm", "if", "fi", "do"]),
-        max_size=40,
+        st.sampled_from([*"|&;<>(){}[]'\"`$\\ \n#!*?~=aer/-0", "$(", "${", "<<E", "rm", "if", "fi", "do"]), max_size=40
     )
 )
 def test_any_heap_of_shell_marks_gets_a_verdict(pieces):

@@ -13,9 +13,19 @@ from atlas_gate.judge import judge
 from atlas_gate.world import World
 
 UNREADABLE = [
-    'echo "x', "echo $(", "if true", 'rm -rf / "', "((", "echo ${", "cat <(", "for", "x=(", "rm -rf / )", "}; rm -rf /",
+    'echo "x',
+    "echo $(",
+    "if true",
+    'rm -rf / "',
+    "((",
+    "echo ${",
+    "cat <(",
+    "for",
+    "x=(",
+    "rm -rf / )",
+    "}; rm -rf /",
     "$(" * 100 + "rm -rf /" + ")" * 100,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("command", UNREADABLE)

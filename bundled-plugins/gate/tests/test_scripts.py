@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import pytest
@@ -58,13 +59,7 @@ CASES = [
     case("review", "bash r.sh", {"r.sh": "set -e\ngit push --force\n"}),
     case("review", "python3 r.py", {"r.py": 'import shutil\nshutil.rmtree("build", ignore_errors=True)\n'}),
     case("run", "python3 r.py", {"r.py": '"""rm -rf / and reboot"""\nimport sys\nprint("os.system(\'reboot\')")\n'}),
-    case(
-        "run",
-        "python3 r.py",
-        {
-            "r.py": 'import re\nDANGER = re.compile(r"rm -rf /")\nfor l in sys.stdin:\n    if DANGER.search(l): print(l)\n'
-        },
-    ),
+    case("run", "python3 r.py", {"r.py": 'import re\nDANGER = re.compile(r"rm -rf /")\nprint(DANGER.search(x))\n'}),
     case("run", "bash r.sh", {"r.sh": '# rm -rf /\necho "rm -rf /"\ngrep -c reboot x\n'}),
     case("run", "bash r.sh", {"r.sh": 'if [ "$1" = reboot ]; then echo no; fi\n'}),
     case("run", "bash r.sh", {"r.sh": "usage() {\ncat <<EOF\nusage: r.sh [shutdown|reboot]\nEOF\n}\nusage\n"}),
@@ -105,9 +100,7 @@ CASES = [
     case(
         "run",
         "node a.js",
-        {
-            "a.js": "const {exec} = require('child_process');\nexec('git status', (e, out) => console.log(out, 'rm -rf /'));\n"
-        },
+        {"a.js": "const {exec} = require('child_process');\nexec('git log', (e, o) => console.log(o, 'rm -rf /'));\n"},
     ),
     case("run", "ruby a.rb", {"a.rb": "# system('reboot')\nputs 'rm -rf /'\n"}),
     case("run", "perl a.pl", {"a.pl": "# system('reboot');\nprint 'rm -rf /';\n"}),
@@ -187,10 +180,47 @@ def test_a_judgement_names_each_script_with_its_digest(judged):
     assert all(len(script.sha256) == 64 for script in judgement.scripts)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["cat a.sh | bash", "bash < a.sh", 'eval "$(cat a.sh)"', 'bash -c "$(<a.sh)"', "cp a.sh b.sh && bash b.sh"],
+)
+def test_a_script_counts_as_one_however_it_reaches_the_shell(judged, command):
+    judgement = judged(command, files={"a.sh": "echo one\ngit push --force\n"})
+
+    assert [script.path for script in judgement.scripts] == ["/home/robin/work/app/a.sh"]
+
+
+@pytest.mark.parametrize(
+    "command", ["cat a.sh | wc -l", "wc -l < a.sh", "x=$(cat a.sh)", "cp a.sh b.sh", "python3 -m json.tool < a.sh"]
+)
+def test_a_file_that_is_only_read_is_no_script(judged, command):
+    assert judged(command, files={"a.sh": "echo one\n"}).scripts == ()
+
+
 def test_a_script_that_runs_itself_is_read_once_and_ends(judged):
     judgement = judged("bash a.sh", files={"a.sh": "echo x\nbash a.sh\n"})
 
     assert judgement.verdict.word in ("run", "review")
+
+
+MULTIPLYING = [
+    ("bash a.sh", {"a.sh": "bash a.sh $1x\nbash a.sh $1y\n"}),
+    ("bash a0.sh", {f"a{n}.sh": f"bash a{n + 1}.sh\nbash a{n + 1}.sh\n" for n in range(30)}),
+    ("npm run a", {"package.json": '{"scripts":{"a":"npm run b; npm run b","b":"npm run a; npm run a"}}'}),
+    (
+        "python3 a.py",
+        {"a.py": "".join(" " * n + f"for x{n} in {['a'] * 50}:\n" for n in range(8)) + " " * 8 + "pass\n"},
+    ),
+    ("python3 a.py", {"a.py": "x = 'a'\n" + "x = x + x\n" * 60 + "exec(x)\n"}),
+]
+
+
+@pytest.mark.parametrize(("command", "files"), MULTIPLYING, ids=lambda one: one if isinstance(one, str) else "")
+def test_scripts_that_multiply_end_soon(judged, command, files):
+    start = time.perf_counter()
+    judged(command, files=files)
+
+    assert time.perf_counter() - start < 5
 
 
 def test_a_script_past_the_limit_is_read_up_to_it(judged):

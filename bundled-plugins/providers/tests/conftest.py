@@ -18,6 +18,7 @@ from atlas_providers.roster import open_provider
 from atlas_sdk.messages import Message, Part, ProviderItems, Sender, TextPart, ToolResultPart
 from atlas_sdk.providers import ModelDelta, ModelReply, ModelRequest, TextDelta, ToolSpec
 from atlas_sdk.services.llm import LLM
+from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.testing.model_server import ModelServer
 
@@ -81,8 +82,8 @@ class FakeContext:
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         self.unloading.append(stop)
 
-    def offer(self, llm: Any) -> None:
-        self.services.offered[LLM] = llm
+    def offer(self, service: Any) -> None:
+        self.services.offered[LLM] = self.services.offered[MODELS] = service
 
 
 class Talk:

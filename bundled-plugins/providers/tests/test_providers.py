@@ -73,7 +73,7 @@ def test_the_manifest_declares_what_there_is() -> None:
     folder = Path(atlas_providers.__file__).parent
     declared = json.loads((folder / ".claude-plugin/plugin.json").read_text())["atlas"]
 
-    assert set(declared["providers"]) == {one.id for one in BUILT_IN}
+    assert set(declared["providers"]) == {"*", *(one.id for one in BUILT_IN)}
     assert {one["name"]: one["url"] for one in declared["secrets"]} == {one.key_name: one.key_url for one in CLOUD}
 
 
@@ -211,7 +211,7 @@ async def test_the_method_asks_the_service(ctx: Any) -> None:
         return tuple(ProviderCheck(name, "ok", "Yes.") for name in names)
 
     ctx.offer(SimpleNamespace(check=answer))
-    (method,) = methods.methods(ctx)
+    method = methods.methods(ctx)[0]
     params = methods.CheckParams(providers=("openai",))
     result = await method.run(params, SimpleNamespace(id="1", name="t"))
 

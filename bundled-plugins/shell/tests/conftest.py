@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import pytest
 from atlas_sdk.schemas import problem
 from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.vault import VAULT, SecretEntry
+from atlas_sdk.testing.fake_context import START, FakeContext, FakeServices
 from atlas_sdk.tools import ToolResult
 from atlas_shell import atlas_background, atlas_services, atlas_tools
 
@@ -25,25 +24,9 @@ def anyio_backend() -> str:
     return "trio"
 
 
-class FakeClock:
-    def now(self) -> datetime:
-        return datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-class FakeServices:
-    def __init__(self) -> None:
-        self.offered: dict[Any, Any] = {}
-
-    def get(self, key: Any) -> Any:
-        return self.offered.get(key)
-
-    def need(self, key: Any) -> Any:
-        return self.offered[key]
-
-
 class FakeVault:
     async def entries(self) -> tuple[SecretEntry, ...]:
-        return (SecretEntry(name="GITHUB_TOKEN", set_at=FakeClock().now()),)
+        return (SecretEntry(name="GITHUB_TOKEN", set_at=START),)
 
 
 class FakeNotify:
@@ -55,20 +38,6 @@ class FakeNotify:
         self.said.append((conversation, text, source))
         self.told.set()
         return "id"
-
-
-class FakeContext:
-    name = "shell"
-    logger = logging.getLogger("test")
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.clock = FakeClock()
-        self.services = FakeServices()
-        self.stops: list[Callable[[], Any]] = []
-
-    def on_unload(self, stop: Callable[[], Any]) -> None:
-        self.stops.append(stop)
 
 
 class FakeHost:
@@ -98,14 +67,14 @@ class Desk:
 
     def __init__(self, root: Path) -> None:
         self.folder = root / "work"
-        self.home = root / "home"
+        self.home = root / "atlas"
         self.folder.mkdir(exist_ok=True)
         self.home.mkdir(exist_ok=True)
-        self.ctx: Any = FakeContext(self.home)
-        self.notify = FakeNotify()
-        self.ctx.services.offered.update({VAULT: FakeVault(), NOTIFY: self.notify})
+        self.notify: Any = FakeNotify()
+        vault: Any = FakeVault()
+        self.ctx = FakeContext(self.home, name="shell", services=FakeServices(VAULT.by(vault), NOTIFY.by(self.notify)))
         for provided in atlas_services(self.ctx):
-            self.ctx.services.offered[provided.key] = provided.service
+            self.ctx.services.offer(provided)
         [self.tool] = atlas_tools(self.ctx)
         self.host: Any = FakeHost(self.folder)
 
@@ -133,8 +102,7 @@ class Desk:
             finally:
                 group.cancel_scope.cancel()
                 with anyio.move_on_after(5, shield=True):
-                    for stop in self.ctx.stops:
-                        await stop()
+                    await self.ctx.unload()
 
 
 @pytest.fixture
@@ -169,7 +137,7 @@ def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
 
     async def wait(holds: Callable[[], bool]) -> None:
         with anyio.fail_after(5):
-            while not holds():  # noqa: ASYNC110  # another process does it, and tells nobody
+            while not holds():  # another process does it, and tells nobody
                 await anyio.sleep(0.01)
 
     return wait

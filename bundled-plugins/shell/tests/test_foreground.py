@@ -88,7 +88,7 @@ async def test_a_stop_ends_the_whole_tree_within_a_second(desk: Any, word: str, 
 
 async def test_what_a_command_leaves_running_is_ended_and_does_not_hang_it(desk: Any, word: str, living: Any) -> None:
     with anyio.fail_after(3):
-        text = await desk.call(f"sleep {word} & echo done")
+        text = await desk.call(f"set -m; sleep {word} & set +m; sleep {word} & echo done")
 
     assert text.startswith("done\n[It left processes running, and they were ended")
     assert living(word) == []

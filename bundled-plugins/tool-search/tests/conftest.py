@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.testing.fake_context import FakeContext, FakeServices
 from atlas_sdk.tools import Tool
 
 
@@ -39,11 +40,8 @@ class FakeTools:
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
-class FakeContext:
-    name = "tool-search"
-
-    def __init__(self, tools: FakeTools) -> None:
-        self.services = SimpleNamespace(need={TOOLS: tools}.__getitem__)
+def context(home: Path, *tools: Tool) -> FakeContext:
+    return FakeContext(home, name="tool-search", services=FakeServices(TOOLS.by(FakeTools(*tools))))
 
 
 @pytest.fixture
@@ -65,11 +63,5 @@ def github() -> tuple[Tool, ...]:
 
 
 @pytest.fixture
-def ctx(github: tuple[Tool, ...]) -> Any:
-    return FakeContext(FakeTools(*github))
-
-
-@pytest.fixture
-def context_of() -> Any:
-    """Make a context with other tools."""
-    return lambda *tools: FakeContext(FakeTools(*tools))
+def ctx(github: tuple[Tool, ...], tmp_path: Path) -> FakeContext:
+    return context(tmp_path, *github)

@@ -10,6 +10,7 @@ import pytest
 
 from atlas_sdk.hooks import Stage, ToolInterceptor, ToolRequest
 from atlas_sdk.schemas import problem
+from atlas_sdk.services.tools import TOOLS
 from atlas_sdk.tools import ToolError, ToolResult
 from atlas_tool_search import atlas_hooks, atlas_instructions, atlas_tools
 from atlas_tool_search.catalog import LIMIT_CHARS, listing
@@ -89,15 +90,14 @@ async def test_without_a_match_the_names_are_said(ctx: Any) -> None:
     assert await text("mail", "c2") == "There are no tools but those on your list."
 
 
-def request(ctx: Any, name: str, arguments: Any, conversation: str = "c1") -> ToolRequest:
-    chosen = next(tool for tool in (*atlas_tools(ctx), *ctx.services.need_all) if tool.name == name)
+def request(ctx: Any, github: Any, name: str, arguments: Any, conversation: str) -> ToolRequest:
+    chosen = next(tool for tool in (*atlas_tools(ctx), *github) if tool.name == name)
     record = SimpleNamespace(id=conversation)
     return ToolRequest(record, SimpleNamespace(), "call", chosen, arguments, ask="why")  # type: ignore[arg-type]
 
 
 async def through(ctx: Any, github: Any, name: str, arguments: Any, conversation: str = "c1") -> list[ToolRequest]:
     """Send a call through the interceptor and return what came out on its way to the gate."""
-    ctx.services.need_all = github
     passed: list[ToolRequest] = []
 
     async def go(asked: ToolRequest) -> ToolResult:
@@ -107,7 +107,7 @@ async def through(ctx: Any, github: Any, name: str, arguments: Any, conversation
     [hook] = atlas_hooks(ctx)
     assert isinstance(hook, ToolInterceptor)
     assert hook.stage is Stage.FIRST
-    await hook.around_tool(request(ctx, name, arguments, conversation), go)
+    await hook.around_tool(request(ctx, github, name, arguments, conversation), go)
     return passed
 
 
@@ -170,15 +170,15 @@ async def test_the_instructions_name_deferred_tools_by_source(ctx: Any) -> None:
     assert await section.text(SimpleNamespace(id="c2")) == ""  # type: ignore
 
 
-async def test_only_tools_meant_to_be_deferred_are_listed(context_of: Any, make: Any) -> None:
-    everything = [make("plan"), make("read_file", deferred=False)]
-    ctx = context_of(*everything)
-    ctx.services.need = lambda key: SimpleNamespace(deferred=told_nothing)
+async def test_only_tools_meant_to_be_deferred_are_listed(ctx: Any, make: Any) -> None:
+    class ToldNothing:
+        async def deferred(self, conversation: str) -> Any:
+            return (make("plan"), make("read_file", deferred=False))
 
-    async def told_nothing(conversation: str) -> Any:
-        return tuple(everything)
-
+    told_nothing: Any = ToldNothing()
+    ctx.services.offer(TOOLS.by(told_nothing))
     [section] = atlas_instructions(ctx)
+
     assert (await section.text(SimpleNamespace(id="new"))).endswith("- Atlas: plan")  # type: ignore
 
 

@@ -6,18 +6,16 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
 from atlas_sdk.homes import Homes
-from atlas_sdk.manifest import CliCommand, Manifest
+from atlas_sdk.manifest import CliCommand
 
 from . import __version__
 from .consent import Choices
 from .discovery import discover
-
-if TYPE_CHECKING:
-    from .terminal import HomeTerminal
+from .terminal import HomeTerminal
 
 VERSION = CliCommand("version", "Print the installed version.", "atlas_kernel.cli:version")
 COMPLETE_VARIABLE = "_ATLAS_COMPLETE"
@@ -65,13 +63,7 @@ def _run(arguments: list[str]) -> int:
         hint = f"Did you mean {near!r}? " if near else ""
         raise MisuseError(f"There is no command {name!r}.", hint=f"{hint}atlas --help lists them.")
     chosen = list(commands.values()) if completing else [commands[name]]
-    return _invoke(chosen, rest, _terminal(home, manifests))
-
-
-def _terminal(home: Any, manifests: dict[str, Manifest]) -> HomeTerminal:
-    from .terminal import HomeTerminal
-
-    return HomeTerminal(home, manifests)
+    return _invoke(chosen, rest, HomeTerminal(home, manifests))
 
 
 def _global_options(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -98,7 +90,7 @@ def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: Home
         else:
             root.command(command.name, help=command.help)(target)
     if COMPLETE_VARIABLE in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:

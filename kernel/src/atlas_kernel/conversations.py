@@ -30,6 +30,7 @@ from .turn import TurnRun, dated
 TITLE_CHARS = 60
 KEPT_LIVE = 64
 """How many idle conversations stay in memory."""
+KEPT_SECONDS = 300.0
 
 
 class Conversations:
@@ -93,43 +94,36 @@ class Conversations:
         if not parts:
             raise MisuseError("A message needs some text or a file.")
         live = await self._open(id)
-        async with live.lock:
-            with anyio.CancelScope(shield=True):
-                accepted = await self._accept(live, tuple(parts), sender, client_id, delivery, parent, cause)
-        return accepted
-
-    async def _accept(
-        self,
-        live: Live,
-        parts: tuple[Part, ...],
-        sender: Sender,
-        client_id: str | None,
-        delivery: Delivery,
-        parent: str | None,
-        cause: str | None,
-    ) -> Accepted:
-        store, now = self._place.services.need(STORE), self._place.clock.now()
-        if client_id is not None:
-            known = await store.message_of_client(live.record.id, client_id)
-            if known is not None:
-                return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
-        busy = live.turn is not None
-        if busy and parent is not None and parent != live.record.head:
-            raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
-        if not busy and parent is not None and parent != live.record.head:
-            self._branch(live, parent)
+        await live.mend()
         message = Message(
             id=new_id(),
-            conversation=live.record.id,
-            parent=None if busy else live.record.head,
+            conversation=id,
+            parent=parent,
             role="user",
             sender=sender,
-            parts=(*self._notes(live, now), *parts),
-            created_at=now,
+            parts=tuple(parts),
+            created_at=self._place.clock.now(),
             client_id=client_id,
-            queued=busy,
             cause=cause,
         )
+        async with live.lock:
+            with anyio.CancelScope(shield=True):
+                accepted = await self._accept(live, message, delivery)
+        return accepted
+
+    async def _accept(self, live: Live, message: Message, delivery: Delivery) -> Accepted:
+        store = self._place.services.need(STORE)
+        if message.client_id is not None:
+            known = await store.message_of_client(live.record.id, message.client_id)
+            if known is not None:
+                return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
+        busy, moves = live.turn is not None, message.parent not in (None, live.record.head)
+        if busy and moves:
+            raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
+        if moves and message.parent is not None:
+            self._branch(live, message.parent)
+        parts = (*self._notes(live, message.created_at), *message.parts)
+        message = message.model_copy(update={"parts": parts, "parent": None, "queued": busy})
         if busy:
             await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
             live.waiting.append(Waiting(message, delivery))
@@ -238,12 +232,10 @@ class Conversations:
         return found
 
     async def _open(self, id: str) -> Live:
-        live = self._live.get(id)
-        if live is not None:
-            return live
         async with self._opening:
-            if id in self._live:
-                return self._live[id]
+            if (known := self._live.get(id)) is not None:
+                known.used_at = anyio.current_time()
+                return known
             store = self._place.services.need(STORE)
             record = await self._stored(id)
             path = await store.path(id)
@@ -254,7 +246,9 @@ class Conversations:
             return live
 
     def _forget_idle(self) -> None:
-        idle = [id for id, live in self._live.items() if live.turn is None and not live.lock.statistics().locked]
+        # One that was just handed out is not idle, though no turn runs in it yet.
+        old = anyio.current_time() - KEPT_SECONDS
+        idle = [id for id, live in self._live.items() if live.turn is None and live.used_at < old]
         for id in idle[: max(0, len(self._live) - KEPT_LIVE + 1)]:
             del self._live[id]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import Clock
 from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
-from atlas_sdk.events import NumberedEvent, PluginChanged
+from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
 from atlas_sdk.manifest import Manifest
@@ -126,7 +127,7 @@ class Plugins:
             for _, schema in self.manager.contributions("atlas_schema", only=name):
                 await self._registry.need(STORE).migrate(name, schema)
             for _, startup in self.manager.contributions("atlas_startup", only=name):
-                _, error = await caught(_await, startup)
+                _, error = await caught(startup)
                 if error is not None:
                     raise PluginFailed(name, "starting", error)
             work = [item for _, item in self.manager.contributions("atlas_background", only=name)]
@@ -153,10 +154,10 @@ class Plugins:
 
     async def _background(self, plugin: Plugin, work: list[Callable[[], Awaitable[None]]]) -> None:
         async def all_of_it() -> None:
-            with plugin.scope:
+            with plugin.scope():
                 async with anyio.create_task_group() as group:
                     for item in work:
-                        group.start_soon(_await, item)
+                        group.start_soon(cast(Any, item))
 
         _, error = await caught(all_of_it)
         if error is not None:
@@ -198,10 +199,10 @@ class Plugins:
             plugin.fresh = False
 
     async def _observe(self, plugin: Plugin, observer: Observer) -> None:
-        with plugin.scope:
+        with plugin.scope():
             async with self._bus.subscribe() as feed:
                 async for event in feed:
-                    await logged(f"{plugin.manifest.name} observed {event.event.type}", _watch, observer, event)
+                    await logged(f"{plugin.manifest.name} observed {event.event.type}", observer.observe, event)
 
     def _dependents(self, name: str) -> list[str]:
         """Return a plugin and those that need a service only it provides, the neediest first."""
@@ -284,10 +285,8 @@ class Plugins:
         manifest = self._found.manifests.get(name)
         if manifest is None:
             why = self._found.broken.get(name)
-            raise NotFoundError(
-                f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}.",
-                hint="atlas plugins list shows those there are.",
-            )
+            said = f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}."
+            raise NotFoundError(said, hint="atlas plugins list shows those there are.")
         return manifest
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
@@ -340,11 +339,3 @@ class Plugins:
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
         self._choices.set(self._named(name), setting, value)
-
-
-async def _await(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
-
-
-async def _watch(observer: Observer, event: NumberedEvent) -> None:
-    await observer.observe(event)

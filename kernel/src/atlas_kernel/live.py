@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Literal
 
 import anyio
 
 from atlas_sdk.context import Clock
 from atlas_sdk.events import ConversationChanged, Event, MessageAdded, MessageTaken
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Part, ProviderItems, Sender
+from atlas_sdk.messages import Message, Part, ProviderItems, Sender, TextPart, ToolResultPart, unpaired
 from atlas_sdk.records import Conversation, Record, Turn
 from atlas_sdk.services import Services
 from atlas_sdk.services.conversations import Delivery
 from atlas_sdk.services.store import STORE
 
 from .prefix import Prefix
+
+LOST = "What came of this call could not be kept. Look at what it did before you do it again."
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Live:
         self.path = list(path)
         self.waiting = [Waiting(message, "steer") for message in waiting]
         self.lock = anyio.Lock()
+        self.used_at = anyio.current_time()
         self.turn: Turn | None = None
         self.scope: anyio.CancelScope | None = None
         self.stopping = False
@@ -55,25 +60,29 @@ class Live:
     async def append(
         self,
         *,
-        role: str,
-        kind: str,
+        role: Literal["user", "assistant", "tool"],
+        kind: Literal["person", "agent", "notice", "tool"],
         parts: Sequence[Part],
-        turn: str,
+        turn: str | None,
         name: str = "",
         provider_items: ProviderItems | None = None,
         records: Sequence[Record] = (),
         events: Sequence[Event] = (),
+        locked: bool = False,
     ) -> Message:
-        """Put a message at the head, in one transaction with what belongs to it. Never cut short by a stop."""
+        """Put a message at the head, in one transaction with what belongs to it. Never cut short by a stop.
+
+        ``locked`` says that the caller holds the conversation's lock.
+        """
         with anyio.CancelScope(shield=True):
-            async with self.lock:
+            async with nullcontext() if locked else self.lock:
                 now = self._clock.now()
                 message = Message(
                     id=new_id(),
                     conversation=self.record.id,
                     parent=self.record.head,
-                    role=role,  # type: ignore[arg-type]  # one of the three roles, from the kernel alone
-                    sender=Sender(kind=kind, name=name),  # type: ignore[arg-type]  # likewise
+                    role=role,
+                    sender=Sender(kind=kind, name=name),
                     parts=tuple(parts),
                     created_at=now,
                     turn=turn,
@@ -85,6 +94,15 @@ class Live:
                 self.record = record
                 self.path.append(message)
         return message
+
+    async def mend(self) -> None:
+        """Pair calls that a full disk left without a result, before the next message is kept."""
+        async with self.lock:
+            for call in unpaired(self.path) if self.turn is None else ():
+                lost = TextPart(text=LOST, trust="agent", source="atlas")
+                part = ToolResultPart(call=call.call, name=call.name, content=(lost,), is_error=True)
+                turn = self.path[-1].turn
+                await self.append(role="tool", kind="tool", name=call.name, parts=(part,), turn=turn, locked=True)
 
     async def take_waiting(self, turn: str, *, steered_only: bool) -> bool:
         """Move waiting messages to the head, oldest first; say whether there were any."""

@@ -68,17 +68,23 @@ class Context:
 
 
 class Plugin:
-    """A plugin that is on: its context, and the scope of what it runs in the background."""
+    """A plugin that is on: its context, and the scopes of what it runs in the background."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.manifest = context.manifest
-        self.scope = anyio.CancelScope()
+        self._scopes: list[anyio.CancelScope] = []
         self.fresh = True  # until the first generation it is part of
+
+    def scope(self) -> anyio.CancelScope:
+        """Return a scope that is cancelled when the plugin is unloaded, for one task of its own."""
+        self._scopes.append(anyio.CancelScope())
+        return self._scopes[-1]
 
     async def unload(self) -> None:
         """Cancel its background and run its stops, the last first; one that fails is logged."""
-        self.scope.cancel()
+        for scope in self._scopes:
+            scope.cancel()
         with anyio.move_on_after(_UNLOAD_SECONDS, shield=True):
             for stop in reversed(self.context.stops):
                 await logged(f"unloading {self.manifest.name}", _run_stop, stop)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from atlas_sdk.records import Call, Effect, Turn
 from atlas_sdk.schemas import problem
 from atlas_sdk.services import Services
 from atlas_sdk.services.gate import GATE, GateRequest, Verdict
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
@@ -73,25 +75,20 @@ class ToolCalls:
 
     async def run(self, message: str, calls: Sequence[ToolCallPart]) -> None:
         """Run calls in order, neighbours that only read side by side. Results are kept as each one ends."""
-        batch: list[ToolCallPart] = []
         finished: set[str] = set()
         try:
-            for call in calls:
-                owned = self._runtime.tools.get(call.name)
-                if batch and not (owned and owned.tool.read_only):
+            for reads, neighbours in groupby(calls, self._only_reads):
+                for batch in [list(neighbours)] if reads else [[call] for call in neighbours]:
                     await self._together(message, batch, finished)
-                    batch = []
-                batch.append(call)
-                if not (owned and owned.tool.read_only):
-                    await self._together(message, batch, finished)
-                    batch = []
-            if batch:
-                await self._together(message, batch, finished)
         finally:
             with anyio.CancelScope(shield=True):
                 for call in calls:
                     if call.call not in finished:
                         await self._keep(call, ToolResult.of(STOPPED, is_error=True), "stopped", None)
+
+    def _only_reads(self, call: ToolCallPart) -> bool:
+        owned = self._runtime.tools.get(call.name)
+        return owned is not None and owned.tool.read_only
 
     async def _together(self, message: str, calls: list[ToolCallPart], finished: set[str]) -> None:
         async with anyio.create_task_group() as group:
@@ -133,8 +130,7 @@ class ToolCalls:
             known = ", ".join(sorted(self._runtime.tools))
             return _failed(f"There is no tool {row.tool!r} at the moment. Those there are: {known}."), "error"
         request = ToolRequest(self._live.record, self._turn, row.id, owned.tool, row.arguments)
-        wrong = _wrong(owned.tool, row.arguments)
-        if wrong:
+        if wrong := _wrong(owned.tool, row.arguments):
             return _failed(wrong), "error"
 
         async def judged(asked: ToolRequest) -> ToolResult:
@@ -156,8 +152,7 @@ class ToolCalls:
         running[0] = running[0].model_copy(
             update={"tool": request.tool.name, "plugin": plugin, "arguments": request.arguments}
         )
-        wrong = _wrong(request.tool, request.arguments) if changed else None
-        if wrong:
+        if changed and (wrong := _wrong(request.tool, request.arguments)):
             return _failed(wrong)
         verdict = await self._verdict(request, plugin)
         running[0] = running[0].model_copy(
@@ -183,10 +178,10 @@ class ToolCalls:
     async def _verdict(self, request: ToolRequest, plugin: str) -> Verdict:
         tool, record = request.tool, self._live.record
         gate = self._place.services.get(GATE)
+        if gate is None and tool.read_only and not request.ask:
+            return Verdict("allow", "no-gate", "It only reads.", by="kernel")
         if gate is None:
-            if tool.read_only and not request.ask:
-                return Verdict("allow", "no-gate", "It only reads.", by="kernel")
-            return Verdict("deny", "no-gate", NO_GATE, by="kernel")
+            return _denied("no-gate", NO_GATE)
         folder = self._folder(request)
         judged = GateRequest(
             conversation=record.id,
@@ -213,22 +208,19 @@ class ToolCalls:
         verdict, error = await caught(bounded)
         if verdict is None:
             log.error("The gate failed", exc_info=error, extra={"tool": tool.name})
-            return Verdict("deny", "gate-failed", "Not run: the approval gate failed, and that counts as a refusal.")
+            return _denied("gate-failed", "Not run: the approval gate failed, and that counts as a refusal.")
         for _ in range(ASK_ROUNDS):
             if verdict.decision != "ask":
                 return verdict
             verdict = await self._ask(judged, verdict)
-        return (
-            verdict
-            if verdict.decision != "ask"
-            else Verdict("deny", verdict.rule, "Not run: what it would run kept changing.")
-        )
+        why = "Not run: what it would run kept changing."
+        return verdict if verdict.decision != "ask" else _denied(verdict.rule, why)
 
     async def _ask(self, judged: GateRequest, verdict: Verdict) -> Verdict:
         questions, gate = self._place.services.get(QUESTIONS), self._place.services.get(GATE)
         if not judged.attended or questions is None or gate is None or verdict.card is None:
             why = f"Not run: {verdict.why} It needs the user's approval, and nobody is there to give it."
-            return Verdict("deny", verdict.rule, why)
+            return _denied(verdict.rule, why)
 
         async def approve() -> Verdict:
             assert verdict.card is not None
@@ -238,23 +230,20 @@ class ToolCalls:
             if scope is not None:
                 return await gate.allow(judged, verdict, scope)
             if answer.how != "answered":
-                return Verdict(
-                    "deny", verdict.rule, "Not run: the user did not answer in time, and silence is no consent."
-                )
+                return _denied(verdict.rule, "Not run: nobody answered in time, and silence is no consent.")
             reason = f" Their reason: {answer.text}" if answer.text else ""
             return Verdict("deny", verdict.rule, f"Not run: the user refused it.{reason}", by=answer.by or "person")
 
         settled, error = await caught(approve)
         if settled is None:
             log.error("Asking failed", exc_info=error, extra={"tool": judged.tool})
-            return Verdict(
-                "deny", "ask-failed", "Not run: the question could not be asked, and that counts as a refusal."
-            )
+            return _denied("ask-failed", "Not run: the question could not be asked, and that counts as a refusal.")
         return settled
 
     async def _keep(self, call: ToolCallPart, result: ToolResult, outcome: str, row: Call | None) -> None:
         """Keep a result and close its row, in one transaction, and only then announce it."""
         owned = self._runtime.tools.get(row.tool if row else call.name)
+        result = self._without_secrets(result)
         if not (owned and owned.tool.pages):
             result = await self._spilled(result)
         part = ToolResultPart(call=call.call, name=call.name, content=result.content, is_error=result.is_error)
@@ -274,6 +263,14 @@ class ToolCalls:
         await self._live.append(
             role="tool", kind="tool", name=call.name, parts=(part,), turn=self._turn.id, records=records, events=events
         )
+
+    def _without_secrets(self, result: ToolResult) -> ToolResult:
+        """Hide the values the vault holds: they reach no model, no client and no database."""
+        hide, parts = self._place.services.need(LOG).mask_known, list(result.content)
+        for index, part in enumerate(parts):
+            if isinstance(part, TextPart):
+                parts[index] = part.model_copy(update={"text": hide(part.text)})
+        return replace(result, content=tuple(parts))
 
     async def _spilled(self, result: ToolResult) -> ToolResult:
         text = result.text()
@@ -305,11 +302,8 @@ class Host:
     def progress(self, text: str) -> None:
         self._place.bus.publish(ToolProgressed(conversation=self.conversation, call=self.call, text=text))
 
-    def effect(self, kind: Literal["file", "process", "host"], target: str) -> AbstractAsyncContextManager[None]:
-        return self._effect(kind, target)
-
     @asynccontextmanager
-    async def _effect(self, kind: Literal["file", "process", "host"], target: str) -> AsyncIterator[None]:
+    async def effect(self, kind: Literal["file", "process", "host"], target: str) -> AsyncIterator[None]:
         store, clock = self._place.services.need(STORE), self._place.clock
         row = Effect(id=new_id(), call=self.call, kind=kind, target=target, started_at=clock.now())
         await store.commit([row])
@@ -363,6 +357,10 @@ def _wrong(tool: Tool, arguments: Json) -> str | None:
         return f"Not run: the arguments of {tool.name} are not a JSON object. Write them again, whole."
     found = problem(tool.parameters, arguments)
     return f"Not run: {found} See the parameters of {tool.name}." if found else None
+
+
+def _denied(rule: str, why: str) -> Verdict:
+    return Verdict("deny", rule, why, by="kernel")
 
 
 def _failed(text: str) -> ToolResult:

@@ -172,7 +172,7 @@ class HomeLock:
             who = f"process {holder}" if holder else "another process"
             raise ServerError(
                 f"The home {self._home.folder} is in use by {who}.",
-                hint="Stop it first, or choose another home with --home.",
+                hint="Let it finish, or run atlas serve, which any number of commands share.",
                 code="home_in_use",
             )
         file.seek(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import logging.handlers
@@ -70,5 +71,7 @@ class Log:
         """Take the handlers away and close the file."""
         for handler in self._handlers:
             self.logger.removeHandler(handler)
-            handler.close()
+            # Lines that a full disk would not take are lost; the home closes all the same.
+            with contextlib.suppress(OSError):
+                handler.close()
         self._handlers = []

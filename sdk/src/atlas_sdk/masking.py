@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from atlas_sdk.secret_shapes import FINDERS
 
@@ -34,7 +34,14 @@ class Masker:
 
     def mask(self, text: str) -> str:
         """Return the text with each secret replaced by three asterisks, and nothing else changed."""
-        for find in (self._known, self._known_across_lines, *FINDERS):
+        return self._masked(text, (self._known, self._known_across_lines, *FINDERS))
+
+    def mask_known(self, text: str) -> str:
+        """Return the text with the values told of replaced, and what only looks like a secret left alone."""
+        return self._masked(text, (self._known, self._known_across_lines)) if self._forms else text
+
+    def _masked(self, text: str, finders: Iterable[Callable[[str], Iterable[_Span]]]) -> str:
+        for find in finders:
             pieces, at = [], 0
             for start, end in sorted(span for span in find(text) if span[0] < span[1]):
                 if start >= at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
@@ -128,3 +129,15 @@ class Message(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """Return the tool calls the message asks for, in its order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCallPart))
+
+
+def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:
+    """Return the tool calls of a path that have no result, in order."""
+    waiting: dict[str, ToolCallPart] = {}
+    for message in path:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                waiting[part.call] = part
+            elif isinstance(part, ToolResultPart):
+                waiting.pop(part.call, None)
+    return list(waiting.values())

@@ -12,6 +12,7 @@ CONTEXT_LINES = 3
 DIFF_CHARS = 20_000
 _DIFFED_LINES = 4_000  # difflib takes seconds beyond
 _COMPARED_LINES = 5_000
+_COMPARED_CHARS = 300
 _NEAR = 0.6
 
 
@@ -56,7 +57,7 @@ def edit(text: str, old: str, new: str, *, replace_all: bool) -> Edited:
 
 def diff(before: str, after: str, name: str) -> str:
     """Return the change as a unified diff, cut where it grows long."""
-    old, new = _plain(before).split("\n"), _plain(after).split("\n")
+    old, new = _lines(before), _lines(after)
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -86,6 +87,14 @@ def _header(first: tuple[str, int, int, int, int], last: tuple[str, int, int, in
     return f"@@ -{start + a + 1},{b - a} +{start + c + 1},{d - c} @@"
 
 
+def _lines(text: str) -> list[str]:
+    lines = _plain(text).split("\n")
+    if lines[-1]:
+        lines[-1] += "\n\\ No newline at end of file"
+        return lines
+    return lines[:-1]
+
+
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n")
 
@@ -99,10 +108,11 @@ def _nearest(text: str, old: str) -> str:
         if lines[at].split() == squeezed[0] and [line.split() for line in lines[at : at + height]] == squeezed:
             return f"Lines {at + 1} to {at + height} differ from it only in white space:\n{_quoted(lines, at, height)}"
     anchor = max(range(height), key=lambda index: len(wanted[index].strip()))
-    near = difflib.get_close_matches(wanted[anchor], lines[:_COMPARED_LINES], 1, _NEAR)
+    candidates = [line[:_COMPARED_CHARS] for line in lines[:_COMPARED_LINES]]
+    near = difflib.get_close_matches(wanted[anchor][:_COMPARED_CHARS], candidates, 1, _NEAR)
     if not near:
         return "Nothing in it is like it. Read the file again."
-    at = max(0, lines.index(near[0]) - anchor)
+    at = max(0, candidates.index(near[0]) - anchor)
     return f"The nearest text begins at line {at + 1}:\n{_quoted(lines, at, height)}"
 
 

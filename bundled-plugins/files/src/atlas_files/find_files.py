@@ -23,17 +23,18 @@ from .ripgrep import Said, Search, complaint, searching
 
 SEARCH_SECONDS = 60.0
 LIMIT = 50
+_NO_FILES = [Path(name) for name in ("/proc", "/sys", "/dev")] if os.name == "posix" else []
 PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
         "pattern": {"type": "string", "description": "A regex for content, a glob for files"},
-        "target": {"enum": ["content", "files"]},
+        "target": {"type": "string", "enum": ["content", "files"]},
         "path": {"type": "string", "description": "Folder or file"},
         "file_glob": {"type": "string", "description": "Only files of this name"},
-        "output_mode": {"enum": ["content", "files_only", "count"]},
+        "output_mode": {"type": "string", "enum": ["content", "files_only", "count"]},
         "context": {"type": "integer", "minimum": 0, "maximum": 10, "description": "Lines around a match"},
         "ignore_case": {"type": "boolean"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 1000},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": f"Default {LIMIT}"},
         "offset": {"type": "integer", "minimum": 0},
     },
     "required": ["pattern"],
@@ -93,7 +94,9 @@ def _ground(places: Places, folder: Path, value: str) -> _Ground:
     base = path if path.is_dir() else path.parent
     start = "." if path.is_dir() else path.name
     left_out = [Path(os.path.realpath(found)) for found in places.unreachable()]
-    left_out += [Path("/proc"), Path("/sys"), Path("/dev")] if os.name == "posix" else []
+    if path in _NO_FILES or any(parent in _NO_FILES for parent in path.parents):
+        raise ToolError(f"Not searched: {path} holds devices and processes, no files.")
+    left_out += _NO_FILES
     below = tuple(found.relative_to(base).as_posix() for found in left_out if base in found.parents)
     return _Ground(base, start, below, frozenset(places.unreachable_files(linked=True)))
 

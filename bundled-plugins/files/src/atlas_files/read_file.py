@@ -25,7 +25,7 @@ IMAGE_BYTES = 5_000_000
 PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string"},
+        "path": {"type": "string", "description": "Absolute, or relative to the working folder"},
         "offset": {"type": "integer", "minimum": 1, "description": "First line, from 1"},
         "limit": {"type": "integer", "minimum": 1, "maximum": PAGE_LINES, "description": "How many lines"},
     },
@@ -67,7 +67,7 @@ def read_file(ctx: PluginContext) -> Tool:
 
     return Tool(
         "read_file",
-        "Read a text file with line numbers, a page at a time, or look at an image.",
+        f"Read a text file with line numbers, {PAGE_LINES:,} lines a page, or look at an image.",
         PARAMETERS,
         run,
         read_only=True,

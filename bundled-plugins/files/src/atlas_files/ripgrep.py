@@ -82,7 +82,7 @@ def _command(search: Search, rg: str) -> list[str]:
         built = built.glob("!/" + "".join(f"\\{letter}" if letter in "*?[]{}!\\" else letter for letter in path))
     if not search.parents:
         built = built.no_ignore_parent()
-    if search.file_glob and "/" not in search.file_glob:
+    if search.file_glob and not set("/:") & set(search.file_glob):  # others are matched here alone, see globs
         built = built.type_add(f"wanted:{search.file_glob}").type_("wanted")
     start = f"./{search.start}" if search.start != "." else "./"
     if search.output == "names":

@@ -62,13 +62,13 @@ def write(path: Path, data: bytes, places: Places, *, over: State | None) -> Sta
         if Path(os.path.realpath(path)) != path:
             raise ToolError(f"Not written: {path} became a link meanwhile. Try again.")
         beside = path.with_name(f".{path.name[:100]}.{new_id()}")
-        mode = NEW_FILE_MODE
+        old = None
         if over is not None:
-            mode = stat.S_IMODE(path.stat().st_mode)
+            old = path.stat()
             if not os.access(path, os.W_OK):
                 raise ToolError(f"Not written: {path} is read-only. Change its mode first if it should be written.")
         try:
-            _write_beside(beside, data, None if over is None else mode)
+            _write_beside(beside, data, old)
             _check_unchanged(path, places, over)
             if over is None:
                 _place_new(beside, path)
@@ -87,14 +87,18 @@ def changed(path: Path) -> ToolError:
     return ToolError(f"Not written: {path} changed since it was read here. Read it again, then write.")
 
 
-def _write_beside(beside: Path, data: bytes, mode: int | None) -> None:
+def _write_beside(beside: Path, data: bytes, old: os.stat_result | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, NEW_FILE_MODE if mode is None else 0o600)
+    handle = os.open(beside, flags, NEW_FILE_MODE if old is None else 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()
-        if mode is not None:
-            beside.chmod(mode)
+        if old is not None:
+            if sys.platform != "win32":
+                with suppress(OSError):  # only root may give a file back to its owner
+                    os.chown(beside, old.st_uid, old.st_gid)
+            # Without setuid and setgid, which the system clears too when a file is written to.
+            beside.chmod(stat.S_IMODE(old.st_mode) & 0o1777)
         os.fsync(file.fileno())
 
 

@@ -8,9 +8,10 @@ from atlas_gate.options import Options, first_operand, read_options
 from atlas_gate.parts import UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
+from atlas_gate.verb_tables import DESTROYS, PUBLISHES, cloud_deletes, destroys, publishes
 
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_SQL_STRING = re.compile(r"'(?:[^']|'')*'")
+_SQL_STRING = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\s[^\"]*\"")
 _SQL_DESTROYS = re.compile(
     r"\b(?:drop\s+(?:table|database|schema|index|view|role|user|owned|column|keyspace|collection|materialized)"
     r"|truncate\s+(?:table\s+)?\w|delete\s+from\s+[\w.\"`]+\s*(?:;|$)|alter\s+table\s+\S+\s+drop)"
@@ -22,115 +23,6 @@ _SQL_PROGRAMS = name_set(
     "cqlsh usql pgcli mycli litecli bq"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
-_PUBLISHES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "npm": (
-        ("publish",),
-        ("unpublish",),
-        ("deprecate",),
-        ("dist-tag", "add"),
-        ("dist-tag", "rm"),
-        ("owner", "add"),
-        ("owner", "rm"),
-    ),
-    "pnpm": (("publish",), ("unpublish",)),
-    "yarn": (("publish",), ("npm", "publish")),
-    "bun": (("publish",),),
-    "cargo": (("publish",), ("yank",), ("owner",)),
-    "twine": (("upload",),),
-    "uv": (("publish",),),
-    "poetry": (("publish",),),
-    "hatch": (("publish",),),
-    "pdm": (("publish",),),
-    "flit": (("publish",),),
-    "maturin": (("publish",), ("upload",)),
-    "gem": (("push",), ("yank",)),
-    "lerna": (("publish",),),
-    "changeset": (("publish",),),
-    "semantic-release": ((),),
-    "vsce": (("publish",), ("unpublish",)),
-    "ovsx": (("publish",),),
-    "goreleaser": (("release",),),
-    "mvn": (("deploy",),),
-    "dotnet": (("nuget", "push"), ("nuget", "delete")),
-    "nuget": (("push",),),
-    "helm": (("push",),),
-    "jsr": (("publish",),),
-    "deno": (("publish",),),
-    "mix": (("hex.publish",),),
-    "pod": (("trunk", "push"),),
-    "dart": (("pub", "publish"),),
-    "flutter": (("pub", "publish"),),
-}
-_DESTROYS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "kubectl": (("delete",), ("drain",), ("replace", "--force")),
-    "oc": (("delete",),),
-    "helm": (("uninstall",), ("delete",)),
-    "terraform": (
-        ("destroy",),
-        ("apply", "-auto-approve"),
-        ("apply", "-destroy"),
-        ("state", "rm"),
-        ("workspace", "delete"),
-    ),
-    "tofu": (("destroy",), ("apply", "-auto-approve"), ("state", "rm")),
-    "pulumi": (("destroy",), ("stack", "rm")),
-    "vagrant": (("destroy",),),
-    "minikube": (("delete",),),
-    "kind": (("delete",),),
-    "dropdb": ((),),
-    "dropuser": ((),),
-    "mysqladmin": (("drop",),),
-    "redis-cli": (("flushall",), ("flushdb",)),
-    "lvremove": ((),),
-    "vgremove": ((),),
-    "pvremove": ((),),
-    "zfs": (("destroy",), ("rollback",)),
-    "btrfs": (("subvolume", "delete"),),
-    "userdel": ((),),
-    "deluser": ((),),
-    "groupdel": ((),),
-    "chpasswd": ((),),
-    "visudo": ((),),
-    "shred": ((),),
-    "srm": ((),),
-    "wipe": ((),),
-    "ssh-copy-id": ((),),
-    "setenforce": (("0",),),
-    "csrutil": (("disable",),),
-    "tmutil": (("delete",), ("disable",)),
-    "tmux": (("kill-server",),),
-    "ufw": (("disable",), ("reset",)),
-    "nft": (("flush",), ("delete",)),
-    "firebase": (("deploy",), ("firestore:delete",)),
-    "rails": (("db:drop",), ("db:reset",)),
-    "rake": (("db:drop",), ("db:reset",)),
-    "prisma": (("migrate", "reset"), ("db", "push", "--force-reset")),
-    "pm2": (("delete",), ("kill",)),
-    "supervisorctl": (("stop",), ("shutdown",)),
-    "gsutil": (("rm",), ("mv",), ("rb",)),
-    "heroku": (("apps:destroy",), ("pg:reset",), ("destroy",)),
-    "sc": (("stop",), ("delete",), ("config",)),
-    "net": (("stop",), ("user",), ("localgroup",)),
-    "reg": (("delete",), ("import",)),
-    "bcdedit": (("/set",), ("/delete",)),
-    "vssadmin": (("delete",), ("resize",)),
-    "wevtutil": (("cl",), ("clear-log",)),
-    "diskpart": ((),),
-    "netsh": (("advfirewall",), ("firewall",)),
-    "set-executionpolicy": ((),),
-    "set-mppreference": ((),),
-    "clear-eventlog": ((),),
-    "clear-recyclebin": ((),),
-    "clear-history": ((),),
-    "remove-localuser": ((),),
-    "register-scheduledtask": ((),),
-    "unregister-scheduledtask": ((),),
-    "remove-itemproperty": ((),),
-    "disable-netadapter": ((),),
-    "set-netfirewallprofile": ((),),
-    "fly": (("destroy",), ("apps", "destroy")),
-    "flyctl": (("destroy",), ("apps", "destroy")),
-}
 _SENSITIVE_SYSTEM = re.compile(
     r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*"
 )
@@ -233,7 +125,12 @@ def _changes_owner(part: Part, ground: Ground) -> bool:
 
 
 def _copies_blocks(part: Part, ground: Ground) -> bool:
-    return any(text.startswith(("of=", "if=")) for text in part.texts)
+    for text in part.texts:
+        if text.startswith("of=") and text[3:] not in ("/dev/null", "/dev/stdout"):
+            return True
+        if text.startswith("if=") and ground.is_raw_disk(part, Word(text[3:])):
+            return True
+    return False
 
 
 def _kills_by_force(part: Part, ground: Ground) -> bool:
@@ -265,6 +162,10 @@ def _stops_service(part: Part, ground: Ground) -> bool:
             return names[:2] == ["services", "stop"]
         case _:
             return names[:1] == ["stop"]
+
+
+def _stops_by_script(part: Part, ground: Ground) -> bool:
+    return part.words[0].text.startswith("/etc/init.d/") and part.texts[:1] == ["stop"] if part.words else False
 
 
 def _prunes_containers(part: Part, ground: Ground) -> bool:
@@ -299,49 +200,10 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
             return False
 
 
-def _publishes(part: Part, ground: Ground) -> bool:
-    return _begins(part, _PUBLISHES) and not any(
-        text in ("--dry-run", "--help", "-h", "-n", "--snapshot") for text in part.texts
-    )
-
-
-def _destroys(part: Part, ground: Ground) -> bool:
-    return _begins(part, _DESTROYS) and not any(
-        text in ("--help", "-h", "--version", "--dry-run", "--dry-run=client", "--dry-run=server")
-        for text in part.texts
-    )
-
-
-def _begins(part: Part, table: dict[str, tuple[tuple[str, ...], ...]]) -> bool:
-    texts = [text.lower() for text in part.texts]
-    names = [text for text in texts if not text.startswith("-")]
-    for wanted in table[part.name]:
-        flags = [text for text in wanted if text.startswith("-")]
-        verbs = [text for text in wanted if not text.startswith("-")]
-        first = names[: len(verbs)] == verbs or (
-            len(verbs) == 1 and verbs[0] in names[:3] and part.name in _TAKES_VALUES
-        )
-        if first and all(flag in texts for flag in flags):
-            return bool(texts) or not wanted
-    return False
-
-
-_TAKES_VALUES = name_set("kubectl oc helm redis-cli mvn terraform gsutil")
-
-
-def _cloud_deletes(part: Part, ground: Ground) -> bool:
-    names = [text for text in part.texts if not text.startswith("-")]
-    if part.name == "aws" and names[:2] in (["s3", "rm"], ["s3", "rb"], ["s3", "mv"]):
-        return True
-    if part.name == "aws" and names[:2] == ["s3", "sync"]:
-        return "--delete" in part.texts
-    return any(re.match(r"(?:delete|terminate|destroy|purge|deregister)(?:-|$)", name) for name in names[1:4])
-
-
 def _sql(part: Part, ground: Ground) -> bool:
     texts = [*part.texts, part.input] if part.input else part.texts
     for text in texts:
-        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text)) if part.name != "bq" else text
+        plain = _SQL_STRING.sub("''", _SQL_COMMENT.sub(" ", text))
         if _SQL_DESTROYS.search(plain.strip()):
             return True
     return False
@@ -526,9 +388,10 @@ DANGEROUS = RuleList(
             _prunes_containers,
             frozenset(("docker", "podman", "nerdctl", "docker-compose")),
         ),
-        Rule("danger.publish", "It publishes a package for everybody.", _publishes, frozenset(_PUBLISHES)),
-        Rule("danger.destroy", _VARIOUS, _destroys, frozenset(_DESTROYS)),
-        Rule("danger.destroy", _VARIOUS, _cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
+        Rule("danger.service", "It stops a service or turns it off.", _stops_by_script),
+        Rule("danger.publish", "It publishes a package for everybody.", publishes, frozenset(PUBLISHES)),
+        Rule("danger.destroy", _VARIOUS, destroys, frozenset(DESTROYS)),
+        Rule("danger.destroy", _VARIOUS, cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
         Rule("danger.sql", "It drops or empties tables of a database.", _sql, _SQL_PROGRAMS),
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),
         Rule(

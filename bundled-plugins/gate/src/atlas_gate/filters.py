@@ -271,11 +271,11 @@ def _tee(reader: Reader, part: Part) -> str:
 
 def _fetch(reader: Reader, part: Part) -> str:
     """`curl` and `wget`: what they print or write came from the network."""
-    if part.name == "curl":
+    if part.name in ("curl", "aria2c"):
         options = read_options(
-            part.arguments, with_value=(*tuple("oHdXuAebFTmwxKcCDEQrUyYzP"), "output", "data", "header")
+            part.arguments, with_value=(*tuple("oHdXuAebFTmwxKcCDEQrUyYzP"), "output", "out", "data", "header")
         )
-        target = options.value("o", "output")
+        target = options.value("o", "output", "out")
         named = options.has("OJ", "remote-name")
     else:
         options = read_options(part.arguments, with_value=("O", "P", "U", "o", "output-document", "e", "t", "T"))
@@ -353,6 +353,7 @@ HANDLERS: dict[str, Handler] = {
     "tee": _tee,
     "curl": _fetch,
     "wget": _fetch,
+    "aria2c": _fetch,
     "yes": _yes,
     "pwd": _pwd,
     "printenv": _printenv,
@@ -366,6 +367,6 @@ HANDLERS: dict[str, Handler] = {
         ("gunzip", "zcat", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "zstd", "zstdcat", "uudecode"), _unpacked
     ),
     **dict.fromkeys(("head", "tail", "uniq", "fold", "fmt", "column", "paste"), _first_lines),
-    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "aria2c", "lynx", "w3m"), _network),
+    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet", "fetch", "http", "lynx", "w3m"), _network),
     **dict.fromkeys(("basename", "dirname", "realpath", "readlink"), _path_name),
 }

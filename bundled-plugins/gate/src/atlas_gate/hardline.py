@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import Part, Word, name_set
+from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 
@@ -57,7 +57,7 @@ def _asks_about_itself(part: Part) -> bool:
 
 def _deletes_vital(part: Part, ground: Ground) -> bool:
     options = read_options(part.arguments)
-    recursive = part.name == "rimraf" or options.has("rR", "recursive")
+    recursive = part.name in ("rimraf", "del-cli") or options.has("rR", "recursive")
     return recursive and any(ground.is_vital(part, word) for word in options.operands)
 
 
@@ -71,14 +71,12 @@ def _empties_vital(part: Part, ground: Ground) -> bool:
 def _formats(part: Part, ground: Ground) -> bool:
     if _asks_about_itself(part):
         return False
-    options = read_options(part.arguments, with_value=tuple("tLUNbEgGIiJKmMnoOrTFsS"))
-    targets = [word for word in options.operands if "/" in word.text]
+    options = read_options(part.arguments, with_value=tuple("tLUNbEgGIiJKmMnoOrTsS"))
+    if not options.operands:
+        return True
     # A file system made inside a plain file harms no disk; the reviewer still sees it.
-    return not targets or any(ground.path(part, word).startswith("/dev/") or not _is_plain(word) for word in targets)
-
-
-def _is_plain(word: Word) -> bool:
-    return word.text.startswith(("/tmp/", "/home/", "./", "../")) and not word.is_pattern
+    paths = [ground.path(part, word) for word in options.operands]
+    return any(path.startswith("/dev/") or not is_constant(path) for path in paths)
 
 
 def _formats_otherwise(part: Part, ground: Ground) -> bool:
@@ -239,7 +237,7 @@ HARDLINE = RuleList(
         ),
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
-        Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc"))),
+        Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc", "git"))),
         Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall", "taskkill"))),
         Rule("never.power", _POWERS, _powers_off, name_set("shutdown reboot halt poweroff init telinit kexec")),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),

@@ -22,6 +22,8 @@ from atlas_gate.rules import Finding, Verdict, finding
 from atlas_gate.world import World
 
 _READER_BUGS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, re.error, RecursionError)
+# As a word of some program, `reboot` is a name as often as a command; `rm -rf /` is not.
+_ONLY_NAMES = frozenset(("never.power", "never.kill-all"))
 _NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
 
 
@@ -106,6 +108,8 @@ def _judge_part(part: Part, ground: Ground, deny: Globs, ask: Globs, skip: Globs
     if rule is not None:
         if part.suspicion in ("", "fork-bomb"):
             return finding(Verdict.BLOCK, rule.id, rule.sentence, part)
+        if rule.id in _ONLY_NAMES:
+            return None
         return finding(Verdict.REVIEW, "danger.wrapped", "It may run a command that never runs.", part)
     if part.suspicion:
         return None

@@ -105,8 +105,10 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
 
 def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
     """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
+    reader.note_script(source)
     home = reader.world.home
-    deeds = python_deeds(source, home) if language == "python" else script_deeds(source, language, home)
+    environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
+    deeds = python_deeds(source, environment) if language == "python" else script_deeds(source, language, home)
     if deeds is None:
         deeds = script_deeds(source, "perl", home)
     before = reader.origin

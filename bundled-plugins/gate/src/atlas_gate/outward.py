@@ -197,7 +197,7 @@ def _gcloud(part: Part, ground: Ground) -> bool:
     if names[:1] in (["beta"], ["alpha"], ["preview"]):
         names = names[1:]
     if not names:
-        return not options.has("hvq", "version", "help")
+        return False
     if names[:2] == ["config", "config-helper"]:
         return True
     if any(tuple(names[: len(local)]) == local for local in _GCLOUD_LOCAL):
@@ -251,6 +251,14 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
             if _is_touched(part, ground, Word(candidate, word.is_pattern), number=number):
                 return True
     return False
+
+
+def _finds_atlas(part: Part, ground: Ground) -> bool:
+    """`find ~ -name atlas.db -exec ...`, from any folder above Atlas's home."""
+    texts = part.texts
+    if "atlas.db" not in texts or not any(text in ("-exec", "-execdir", "-ok", "-delete") for text in texts):
+        return False
+    return any(ground.atlas_home.startswith(ground.path(part, word).rstrip("/") + "/") for word in part.arguments)
 
 
 def _folder_option(part: Part) -> str | None:
@@ -310,6 +318,7 @@ OUTWARD = RuleList(
         ),
         Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
+        Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
     ),
 )

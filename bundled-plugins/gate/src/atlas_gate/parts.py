@@ -143,4 +143,6 @@ def program_name(text: str) -> str:
     """The base name a program goes by, whatever its folder and letter case."""
     name = without_marks(text).rsplit("/", 1)[-1].lower()
     name = name.rsplit("\\", 1)[-1]
+    if name != "." and name != text.lower():
+        name = name.rstrip(".") or name  # `mkfs.$TYPE` with a type that is not known
     return name[:-4] if name.endswith((".exe", ".com")) else name

@@ -35,7 +35,7 @@ _RAW_DISK = re.compile(
 _WINDOWS_DISK = re.compile(r"//\./(?:physicaldrive\d+|[a-z]:)", re.IGNORECASE)
 _GLOB = re.compile(r"[*?\[]")
 # Parts of Atlas's home that nothing touches without being asked, and files nothing writes unasked.
-ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets")
+ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets", "run")
 ATLAS_SETTINGS: Final = ("config.toml", "mcp.json", "models.toml")
 _TOKEN_FILES = re.compile(
     r"/\.config/(?:gh/hosts\.ya?ml|gws/.*(?:credential|token).*|gcloud/(?:access_tokens\.db|credentials\.db"

@@ -23,6 +23,7 @@ _VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|((?:\w+:)?\w+)|([?$^]))|@(\w+)")
 _HERE_STRING = re.compile(r"@(['\"])[ \t]*\r?\n(.*?)(?:\r?\n)?^\1@", re.DOTALL | re.MULTILINE)
 _MARKS = re.compile(r"&&|\|\||[;|&,]|\d?>>|\d?>&\d|\d?>|\*>|<|\n")
 _WORD = re.compile(r"(?:`.|[^\s;|&,(){}'\"$`<>@]|@(?![({'\"\w])|\$(?![\w({?^$]))+", re.DOTALL)
+_WORD_ESCAPE = re.compile(r"`(.)", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 _SMART_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
@@ -64,7 +65,11 @@ def cut(text: str) -> list[Token]:
 
 
 def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
-    here = _HERE_STRING.match(text, position)
+    if text[position].isalpha() or text[position] in "-./\\":
+        word = _WORD.match(text, position)
+        if word is not None:
+            return Token("word", _WORD_ESCAPE.sub(r"\1", word.group()), glued), word.end()
+    here = _HERE_STRING.match(text, position) if text[position] == "@" else None
     if here is not None:
         return Token("single" if here[1] == "'" else "double", here[2], glued), here.end()
     character = text[position]
@@ -91,7 +96,7 @@ def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
         return Token("mark", mark.group(), glued), mark.end()
     word = _WORD.match(text, position)
     if word is not None:
-        return Token("word", re.sub(r"`(.)", r"\1", word.group(), flags=re.DOTALL), glued), word.end()
+        return Token("word", _WORD_ESCAPE.sub(r"\1", word.group()), glued), word.end()
     if character in ")}":
         raise UnreadableError(f"{character!r} is out of place")
     return Token("word", character, glued), position + 1
@@ -131,11 +136,11 @@ def closing(text: str, position: int, closer: str) -> int:
     """Where the group that is open at a position ends."""
     depth = 0
     while position < len(text):
-        here = _HERE_STRING.match(text, position)
+        character = text[position]
+        here = _HERE_STRING.match(text, position) if character == "@" else None
         if here is not None:
             position = here.end()
             continue
-        character = text[position]
         if character == "`":
             position += 2
             continue

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import base64
 import binascii
+import codecs
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -20,6 +21,8 @@ from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+# Loops over constant lists are followed this many times in all; nested ones multiply.
+TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
 
 
@@ -44,12 +47,13 @@ _OPENING_CALLS = name_set(
     "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
+_KNOWN_CALLS = _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
 _PATH_METHODS = name_set(
     "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob"
 )
 
 
-def python_deeds(source: str, home: str) -> list[Deed] | None:
+def python_deeds(source: str, environment: Mapping[str, str]) -> list[Deed] | None:
     """What the source does, in its order; None when it is no Python this parser knows."""
     try:
         with warnings.catch_warnings():
@@ -57,7 +61,7 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    walker = _Walker(home)
+    walker = _Walker(environment)
     try:
         walker.visit(tree)
     except RecursionError:
@@ -66,9 +70,12 @@ def python_deeds(source: str, home: str) -> list[Deed] | None:
 
 
 class _Walker(ast.NodeVisitor):
-    def __init__(self, home: str) -> None:
-        self.home = home
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.home = environment.get("HOME", "")
         self.deeds: list[Deed] = []
+        self.turns = 0
+        self.stars: list[str] = []
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
@@ -80,6 +87,8 @@ class _Walker(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
+            if alias.name == "*" and node.module:
+                self.stars.append(node.module)
             self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -100,12 +109,24 @@ class _Walker(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
-        if isinstance(node.target, ast.Name) and isinstance(values, list):
-            for value in values[:50]:
-                self.values[node.target.id] = value
-                for statement in node.body:
-                    self.visit(statement)
-        self.generic_visit(node)
+        if not (isinstance(node.target, ast.Name) and isinstance(values, list) and values):
+            self.generic_visit(node)
+            return
+        self.visit(node.iter)
+        for value in self._turns(values):
+            self.values[node.target.id] = value
+            for statement in node.body:
+                self.visit(statement)
+        for statement in node.orelse:
+            self.visit(statement)
+
+    def _turns(self, values: list[Value]) -> Iterator[Value]:
+        """The values a loop takes, as long as all loops together stay below a limit; always the first."""
+        for number, value in enumerate(values):
+            self.turns += 1
+            if number and self.turns > TURNS_LIMIT:
+                return
+            yield value
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
         self._comprehension(node, node.elt, node.generators)
@@ -118,7 +139,7 @@ class _Walker(ast.NodeVisitor):
         values = self._value(first.iter)
         self.generic_visit(node)
         if isinstance(first.target, ast.Name) and isinstance(values, list):
-            for value in values[:50]:
+            for value in self._turns(values):
                 self.values[first.target.id] = value
                 self.visit(element)
 
@@ -180,7 +201,9 @@ class _Walker(ast.NodeVisitor):
 
     def _dotted(self, node: ast.AST) -> str:
         if isinstance(node, ast.Name):
-            return self.names.get(node.id, node.id)
+            return self.names.get(node.id) or next(
+                (f"{module}.{node.id}" for module in self.stars if f"{module}.{node.id}" in _KNOWN_CALLS), node.id
+            )
         if isinstance(node, ast.Attribute):
             head = self._dotted(node.value)
             return f"{head}.{node.attr}" if head else ""
@@ -198,6 +221,10 @@ class _Walker(ast.NodeVisitor):
         match node:
             case ast.Constant(value=str(text)):
                 return text
+            case ast.Constant(value=int(number)):
+                return str(number)
+            case ast.ListComp(elt=element, generators=[only]) | ast.GeneratorExp(elt=element, generators=[only]):
+                return self._comprehended(element, only)
             case ast.Constant(value=bytes(content)):
                 return content.decode("utf-8", "replace")
             case ast.Name(id=name):
@@ -224,13 +251,23 @@ class _Walker(ast.NodeVisitor):
             ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
-                return self.home if self._dotted(inner) == "os.environ" and key in ("HOME", "USERPROFILE") else None
+                return self.environment.get(key) if self._dotted(inner) == "os.environ" else None
             case ast.Attribute(value=inner, attr="parent"):
                 return self._text(inner).rstrip("/").rpartition("/")[0] or "/"
             case ast.Call():
                 return self._call_value(node)
             case _:
                 return None
+
+    def _comprehended(self, element: ast.expr, only: ast.comprehension) -> Value:
+        values = self._value(only.iter)
+        if not isinstance(only.target, ast.Name) or not isinstance(values, list | str):
+            return None
+        found: list[Value] = []
+        for value in self._turns(list(values)):
+            self.values[only.target.id] = value
+            found.append(self._value(element))
+        return found
 
     def _text(self, node: ast.AST) -> str:
         value = self._value(node)
@@ -247,8 +284,8 @@ class _Walker(ast.NodeVisitor):
             return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
         if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
             return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
-        if name in ("os.environ.get", "os.getenv") and first in ("HOME", "USERPROFILE"):
-            return self.home
+        if name in ("os.environ.get", "os.getenv") and isinstance(first, str):
+            return self.environment.get(first)
         if name == "shlex.split" and isinstance(first, str):
             return list(first.split())
         if isinstance(first, str) and (decoder := _DECODERS.get(tail)):
@@ -256,9 +293,12 @@ class _Walker(ast.NodeVisitor):
                 return decoder(first)
             except (ValueError, binascii.Error):
                 return None
-        if tail == "chr" and node.args:
-            number = _number(node.args[0])
-            return chr(int(number)) if number and 0 <= int(number) < 0x110000 else None
+        if tail == "chr":
+            return _character(first)
+        if tail == "map" and len(arguments) == 2 and isinstance(arguments[1], list):
+            return [_character(value) for value in arguments[1]] if self._dotted(node.args[0]) == "chr" else None
+        if name == "codecs.decode" and isinstance(first, str) and arguments[1:] in (["rot13"], ["rot_13"]):
+            return codecs.encode(first, "rot13")
         if isinstance(node.func, ast.Attribute):
             return self._method_value(node.func, arguments)
         return None
@@ -303,6 +343,12 @@ def _number(node: ast.AST | None) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return str(node.value)
     return None
+
+
+def _character(value: Value) -> str | None:
+    if not isinstance(value, str) or not value.isdecimal() or len(value) > 7 or int(value) > 0x10FFFF:
+        return None
+    return chr(int(value))
 
 
 def _formatted(pattern: str, value: Value) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from atlas_gate.expansion import Expander, split_fields
+from atlas_gate.fork_bomb import is_fork_bomb
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
     ANY,
@@ -37,7 +38,6 @@ from atlas_gate.syntax import (
     For,
     Function,
     Group,
-    Literal,
     Loop,
     Node,
     Pipeline,
@@ -94,9 +94,12 @@ class Reader:
         self.origin: tuple[str, ...] = ()
         self.input = ""
         self.is_captured = False
+        self.is_suspecting = False
         self._depth = 0
         self._repeats = 0
         self._processes = 0
+        self._sources: dict[str, tuple[str, bytes]] = {}
+        self._texts: list[tuple[str, tuple[str, ...], str | None]] = []
         self._calls: list[tuple[int, tuple[str, ...]]] = []
 
     # What the handlers of programs call.
@@ -114,6 +117,11 @@ class Reader:
         """Read a text that a shell runs, and answer what it prints."""
         if not is_constant(text) and len(text.strip()) <= 1:
             return OUTPUT
+        entered = (text, positional, self.state.folder)
+        if entered in self._texts:
+            return OUTPUT  # it runs itself just as it was run: nothing new would be read
+        self._count(self._depth)
+        self.note_script(text)
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
@@ -126,9 +134,11 @@ class Reader:
             parsed = parse(text)
             if parsed.fault is not None:
                 self.faults.append(parsed.fault)
+            self._texts.append(entered)
             try:
                 return self._run(parsed.script, stdin)
             finally:
+                self._texts.pop()
                 if not same_shell:
                     self.state = before
 
@@ -163,7 +173,7 @@ class Reader:
             part.unread,
             part.input,
             links,
-            part.suspicion,
+            part.suspicion or ("wrapped" if self.is_suspecting else ""),
         )
         self.parts.append(placed)
         return placed
@@ -174,11 +184,13 @@ class Reader:
         known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
         return word if known is None else Word(known)
 
-    def suspect(self, part: Part, suspicion: str) -> None:
-        """List a command that is only suspected: a word of a program the gate does not know."""
-        self.parts.append(
-            replace(part, origin=self.origin, folder=self.state.folder, suspicion=suspicion, redirects=())
-        )
+    def suspect(self, words: tuple[Word, ...], origin: str) -> None:
+        """Read a command that a program the gate does not know may run; its parts are only suspected."""
+        self.is_suspecting = True
+        try:
+            self.run_words(words, origin)
+        finally:
+            self.is_suspecting = False
 
     def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
         """Note that a command runs a text that is not wholly known, with the reason in the part."""
@@ -202,10 +214,17 @@ class Reader:
         content = self.world.read_file(path)
         if content is None:
             return None
-        if is_script and path not in self.scripts:
-            self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
         text = forge_proof(content[:SCRIPT_LIMIT_BYTES].decode("utf-8", "replace"))
+        self._sources[text.rstrip("\n")] = (path, content)
+        if is_script:
+            self.note_script(text)
         return text + UNKNOWN if len(content) > SCRIPT_LIMIT_BYTES else text
+
+    def note_script(self, text: str) -> None:
+        """Note that a text is run: if it came whole from a file, that file is a script of the line."""
+        path, content = self._sources.get(text.rstrip("\n"), ("", b""))
+        if path and path not in self.scripts:
+            self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
 
     def operand_paths(self, word: Word) -> list[str]:
         """The files a word names: itself, or what its pattern matches."""
@@ -550,36 +569,3 @@ class _Deeper:
     def __exit__(self, *_: object) -> None:
         self._reader._depth -= 1
         self._reader.origin = self._before
-
-
-def is_fork_bomb(name: str, body: Node) -> bool:
-    """Whether a function starts two of itself, or one beside itself, each time it runs."""
-    in_pipeline = False
-    calls = 0
-
-    def look(node: Node, *, is_piped: bool) -> None:
-        nonlocal in_pipeline, calls
-        match node:
-            case Simple(_, words, _):
-                first = words[0] if words else None
-                if isinstance(first, Text) and first.pieces == (Literal(name, False),):
-                    calls += 1
-                    in_pipeline = in_pipeline or is_piped
-            case Pipeline(commands):
-                for command in commands:
-                    look(command, is_piped=True)
-            case Sequence(items):
-                for item in items:
-                    look(item, is_piped=is_piped)
-            case Group(inner, origin):
-                look(inner, is_piped=is_piped or origin == "&")
-            case Loop(condition, inner):
-                look(condition, is_piped=is_piped)
-                look(inner, is_piped=is_piped)
-            case For(_, _, inner):
-                look(inner, is_piped=is_piped)
-            case _:
-                pass
-
-    look(body, is_piped=False)
-    return in_pipeline

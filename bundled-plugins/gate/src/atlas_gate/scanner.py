@@ -295,7 +295,9 @@ class Scanner:
         end = self.text.find(")", self.position)
         if end < 0 or "$" in self.text[self.position : end] or "`" in self.text[self.position : end]:
             raise UnreadableError("an extended pattern cannot be read")
-        literal = Literal(self.text[self.position : end + 1], False)
+        # All but a few, or any number of some: the nearest plain pattern is a star.
+        is_broad = self.text[self.position] in "!*+"
+        literal = Literal("*" if is_broad else self.text[self.position : end + 1], False)
         self.position = end + 1
         return literal
 

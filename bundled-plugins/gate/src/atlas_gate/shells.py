@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from atlas_gate.filters import passed_on
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
+from atlas_gate.wrappers import names_dangerous
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh")
 
@@ -16,6 +18,12 @@ COMMAND_VARIABLES = name_set(
     "GIT_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_SSH GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS "
     "GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER LESSOPEN LESSCLOSE BROWSER GH_PAGER GH_EDITOR "
     "GH_BROWSER PROMPT_COMMAND SUDO_EDITOR SSH_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR FCEDIT PSQL_PAGER"
+)
+# Programs whose words are names or texts, not commands.
+_SPEAKS_OF = name_set(
+    "grep egrep fgrep zgrep ag ack man whatis apropos help info tldr whereis locate cowsay figlet say logger wall mail "
+    "notify-send zenity brew apt apt-get apt-cache dpkg dnf yum pacman snap touch mkdir test [ ps pgrep ls tree stat "
+    "file compgen complete hash unalias unset kill wc diff"
 )
 _START_FILES = frozenset(("BASH_ENV", "ENV"))
 _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")
@@ -229,11 +237,22 @@ def _shopt(reader: Reader, part: Part) -> str:
     return ""
 
 
+def _suspect_words(reader: Reader, part: Part) -> None:
+    """An unknown program may be a wrapper: what its words would run is suspected, never taken as run."""
+    if part.name in _SPEAKS_OF or reader.is_suspecting:
+        return
+    for number, word in enumerate(part.arguments):
+        if names_dangerous(word):
+            reader.suspect(part.arguments[number:], part.name)
+            return
+
+
 def run_program(reader: Reader, part: Part) -> str:
     """A script run by its path: the first line says what reads it."""
     text = part.words[0].text
+    _suspect_words(reader, part)
     if "/" not in text or text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/")):
-        return OUTPUT
+        return passed_on(part.input)
     path = reader.operand_paths(part.words[0])[0]
     content = reader.read_file(path, is_script=False)
     if content is None or "\0" in content[:1024] or content.startswith("\x7fELF"):

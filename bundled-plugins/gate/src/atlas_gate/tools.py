@@ -71,6 +71,8 @@ def _found_words(roots: list[Word], texts: list[str]) -> list[Word]:
     if not any(text in _FIND_NARROWS for text in texts):
         return roots
     name = next((texts[at + 1] for at, text in enumerate(texts[:-1]) if text in ("-name", "-iname")), OUTPUT)
+    if any(text in ("!", "-not") for text in texts):
+        return [Word(root.text.rstrip("/") + "/*", True) for root in roots]
     others = any(text in _FIND_NARROWS and text not in ("-name", "-iname") for text in texts)
     if others:
         name = OUTPUT + name
@@ -81,7 +83,10 @@ def _fd(reader: Reader, part: Part) -> str:
     texts = part.texts
     for at, text in enumerate(texts):
         if text in ("-x", "-X", "--exec", "--exec-batch"):
-            reader.run_words(_with_found(list(part.arguments[at + 1 :]), Word(OUTPUT)), f"fd {text}")
+            command = list(part.arguments[at + 1 :])
+            if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
+                command[:1] = [Word("rm"), Word("-r")]
+            reader.run_words(_with_found(command, Word(OUTPUT)), f"fd {text}")
             break
     return OUTPUT
 
@@ -110,6 +115,10 @@ def _git(reader: Reader, part: Part) -> str:
             between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
             if between:
                 reader.run_text(between, "git rebase -x")
+        case "difftool":
+            shown = read_options(rest, with_value=("x", "extcmd", "t")).value("x", "extcmd")
+            if shown:
+                reader.run_text(shown, "git difftool -x")
         case "bisect" if texts[:1] == ["run"]:
             reader.run_words(rest[1:], "git bisect run")
         case "submodule" if "foreach" in texts:
@@ -322,6 +331,9 @@ def _awk(reader: Reader, part: Part) -> str:
             rows = [line.split(separator) for line in part.input.splitlines()]
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
+        for called in re.finditer(r"system\s*\(\s*([A-Za-z_]\w*)", text):
+            for value in re.finditer(rf'\b{called[1]}\s*=\s*"((?:\\.|[^"\\])*)"', text):
+                reader.run_text(value[1].replace('\\"', '"'), "awk")
         for match in re.finditer(
             r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text
         ):
@@ -375,6 +387,14 @@ def _database(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
+def _list(reader: Reader, part: Part) -> str:
+    """`ls -d` prints the names it is given; what is in a folder is not known."""
+    options = read_options(part.arguments, with_value=("I", "w"))
+    if options.has("d", "directory") and options.operands:
+        return "".join(word.expanded() + "\n" for word in options.operands)
+    return OUTPUT
+
+
 def _link(reader: Reader, part: Part) -> str:
     operands = read_options(part.arguments, with_value=("t", "S")).operands
     if operands:
@@ -425,4 +445,5 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _database),
     **dict.fromkeys(("cp", "mv", "install"), _copied_file),
     "ln": _link,
+    "ls": _list,
 }

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Assignment, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, Assignment, Part, Word, is_constant, name_set, program_name
 from atlas_gate.reader import Handler, Reader
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -129,10 +129,17 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "heroku": (("run",), ("a", "app")),
     "vagrant": (("ssh",), ("c",)),
 }
+_LAUNCHERS = name_set(
+    "tmux screen nodemon concurrently watchexec gnome-terminal xterm konsole alacritty kitty wezterm dtach abduco "
+    "start-stop-daemon capsh zellij terminator xfce4-terminal foot honcho foreman run-one cage sway hyprctl i3-msg"
+)
+_DESTROYERS = name_set(
+    "rm dd shred wipefs mkfs reboot shutdown poweroff halt sh bash zsh dash ksh fish sudo env rimraf"
+)
 _CONTAINER_VALUES = _letters(
     "veptulwhmnacf", "volume", "mount", "env", "env-file", "publish", "name", "network", "user", "workdir",
-    "entrypoint", "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose", "gpus",
-    "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
+    "entrypoint", "label", "memory", "cpus", "platform", "add-host", "cap-add", "cap-drop", "device", "dns", "expose",
+    "gpus", "hostname", "ip", "log-driver", "log-opt", "pid", "restart", "runtime", "security-opt", "shm-size", "tmpfs",
     "ulimit", "userns", "volumes-from", "file", "profile", "project-name", "project-directory", "index", "pull",
 )  # fmt: skip
 
@@ -160,6 +167,7 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
 
 def _env(reader: Reader, part: Part) -> str:
     words = part.arguments
+    folder = reader.state.folder
     index = 0
     while index < len(words):
         text = words[index].text
@@ -176,13 +184,21 @@ def _env(reader: Reader, part: Part) -> str:
             again = Part((part.words[0], *_split_string(reader, split), *words[index:]), input=part.input)
             return _env(reader, again)
         if text in ("-u", "-C", "--unset", "--chdir"):
+            if text in ("-C", "--chdir") and index < len(words):
+                folder = reader.state.path(words[index])
             index += 1
+        elif text.startswith("--chdir="):
+            folder = reader.state.path(text.partition("=")[2])
         elif text != "--" and not text.startswith("-") and not _ASSIGNMENT.match(text):
             index -= 1
             break
     before = [word.text.partition("=") for word in words[:index] if _ASSIGNMENT.match(word.text)]
     assignments = tuple(Assignment(name, value) for name, _, value in before)
-    return reader.run_words(words[index:], "env", stdin=part.input, assignments=assignments)
+    before_folder, reader.state.folder = reader.state.folder, folder
+    try:
+        return reader.run_words(words[index:], "env", stdin=part.input, assignments=assignments)
+    finally:
+        reader.state.folder = before_folder
 
 
 def _split_string(reader: Reader, text: str) -> list[Word]:
@@ -327,13 +343,32 @@ def _ssh(reader: Reader, part: Part) -> str:
         if part.input:
             reader.run_text(part.input, "ssh")
         return OUTPUT
-    reader.run_text(" ".join(word.text for word in words[1:]), "ssh", stdin=part.input)
+    remote = [word.text for word in words[1:] if word.text != "--"]
+    reader.run_text(" ".join(remote), "ssh", stdin=part.input)
     return OUTPUT
+
+
+def _launch(reader: Reader, part: Part) -> str:
+    """A program that starts others in a terminal or again and again: its texts and words are commands."""
+    for number, word in enumerate(part.arguments):
+        if " " in word.text.strip():
+            reader.run_text(word.text, part.name)
+        elif names_dangerous(word) and number < len(part.arguments) - 1:
+            reader.run_words(part.arguments[number:], part.name)
+            break
+    return OUTPUT
+
+
+def names_dangerous(word: Word) -> bool:
+    """Whether a word names a shell or one of the programs that destroy the most."""
+    name = program_name(word.text)
+    return name in _DESTROYERS or name.startswith("mkfs.")
 
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(WRAPPERS, _run_wrapper),
     **dict.fromkeys(_RUNNERS, _runner),
+    **dict.fromkeys(_LAUNCHERS, _launch),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _container),
     "env": _env,
     "su": _su,

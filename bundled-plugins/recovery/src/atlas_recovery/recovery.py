@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from atlas_sdk.context import Clock, PluginContext
 from atlas_sdk.events import Event, MessageAdded, Noticed, ToolFinished, TurnEnded
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart, unpaired
 from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Record, Turn
 from atlas_sdk.services.store import STORE, StoreService
 
@@ -96,15 +94,3 @@ async def _repair(
         what = "; ".join(under_way)
         events.append(Noticed(conversation=conversation.id, text=f"Under way when Atlas ended: {what}."))
     return records, events
-
-
-def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:
-    """Return the tool calls of a path that have no result, in order."""
-    open_calls: dict[str, ToolCallPart] = {}
-    for message in path:
-        for part in message.parts:
-            if isinstance(part, ToolCallPart):
-                open_calls[part.call] = part
-            elif isinstance(part, ToolResultPart):
-                open_calls.pop(part.call, None)
-    return list(open_calls.values())

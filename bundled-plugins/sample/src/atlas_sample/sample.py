@@ -70,8 +70,8 @@ class SampleProvider:
 
     async def stream(self, request: ModelRequest, emit: Emit) -> ModelReply:
         text, step = _next(request)
-        for word in text.split(" "):
-            emit(TextDelta(word + " "))
+        for number, word in enumerate(text.split(" ")):
+            emit(TextDelta(f" {word}" if number else word))
         parts: list[TextPart | ToolCallPart] = [TextPart(text=text, trust="agent")]
         if step is not None:
             parts.append(ToolCallPart(call=new_id(), name=step.tool, arguments=json.dumps(step.arguments)))
@@ -94,7 +94,7 @@ def _next(request: ModelRequest) -> tuple[str, Step | None]:
         return f"{REFUSED if refused else FAILED}\n\n{KEYS}", None
     if walked < len(WALK) and WALK[walked].tool in told:
         return WALK[walked].says, WALK[walked]
-    return f"{DONE if walked else AGAIN}\n\n{KEYS}", None
+    return f"{DONE if walked == len(WALK) else AGAIN}\n\n{KEYS}", None
 
 
 def _result(message: Message) -> ToolResultPart | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -64,10 +63,6 @@ class Running:
     async def end_rest(self) -> bool:
         """End what the shell left running in its session; return whether there was any."""
         if sys.platform == "win32":
-            return False
-        try:
-            os.killpg(self.pid, 0)
-        except OSError:
             return False
         return await end_tree(self.pid, self._mark, detached=False)
 

@@ -63,6 +63,9 @@ def explained(error: Exception) -> StorageError:
         return StorageError(
             "The disk is full, and nothing was written.", hint="Free some space and try again.", code="disk_full"
         )
+    if "disk i/o error" in low:
+        said = "The database atlas.db cannot be written: the disk is full, or it fails. Nothing was changed."
+        return StorageError(said, hint="Free some space and try again.", code="disk_failed")
     if "malformed" in low or "not a database" in low:
         return StorageError(
             "The database atlas.db is damaged.",

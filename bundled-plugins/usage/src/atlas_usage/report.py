@@ -91,8 +91,8 @@ def summed(calls: Iterable[ModelCall], *, days: int, zone: tzinfo | None) -> Rep
     by_model: dict[str, _Counter] = {}
     by_purpose: dict[str, _Counter] = {}
     for call in calls:
-        if call.state != "done" and not call.usage.input_tokens:
-            continue  # it reached no model, and nobody charges for it
+        if call.state in ("open", "failed") and not call.usage.input_tokens:
+            continue  # it reached no model, and nobody charges for it; one cut short is charged, who knows how much
         day = call.started_at.astimezone(zone).date().isoformat()
         names = ((by_day, day), (by_model, f"{call.provider}/{call.model}"), (by_purpose, call.purpose))
         for counters, name in names:

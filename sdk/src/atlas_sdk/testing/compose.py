@@ -39,7 +39,7 @@ async def open_home(
     declared = {manifest.name: manifest for manifest in manifests}
     found = {name: _installed(name) for name in plugins}
     for name in objects or {}:
-        found[name] = declared.pop(name, None) or _undeclared(name)
+        found[name] = declared.pop(name) if name in declared else _undeclared(name)
     found.update(declared)
     if config is not None:
         home.config.write_text(config, encoding="utf-8")

@@ -11,8 +11,10 @@ from typing import Any, TypeVar, cast
 
 from ..errors import MissingServiceError, MisuseError
 from ..services import Provided, ServiceKey
+from ..services.settings import SETTINGS
 from ..settings import SettingsSection
 from ..values import Json
+from .fake_settings import FakeSettings
 
 S = TypeVar("S", bound=SettingsSection)
 T = TypeVar("T")
@@ -78,7 +80,8 @@ class FakeContext:
     """The ``ctx`` of a plugin in ``home``, a folder of the test's own.
 
     ``settings`` and ``secrets`` are what the manifest would declare, with their values (None for a secret that
-    is not in the vault); they may be changed at any time. Sections are at their defaults until ``put_section``.
+    is not in the vault); they may be changed at any time. Sections are at their defaults until ``put_section``, which
+    the SETTINGS service shows, too.
     """
 
     def __init__(
@@ -99,7 +102,9 @@ class FakeContext:
         self.clock = clock or FakeClock()
         self.services = services or FakeServices()
         self._folder = folder
-        self._sections: dict[str, SettingsSection] = {}
+        self._sections = FakeSettings()
+        if self.services.get(SETTINGS) is None:
+            self.services.offer(SETTINGS.by(self._sections))
         self._stops: list[Callable[[], Awaitable[None] | None]] = []
 
     @property
@@ -119,12 +124,11 @@ class FakeContext:
 
     def put_section(self, section: SettingsSection) -> None:
         """Put a section of ``config.toml`` in the place of its defaults."""
-        self._sections[section.section] = section
+        self._sections.put(section)
 
     def section(self, kind: type[S]) -> S:
         """Return a section: the one put there, else its defaults."""
-        found = self._sections.get(kind.section)
-        return found if isinstance(found, kind) else kind()
+        return self._sections.section(kind)
 
     def setting(self, name: str) -> Json:
         """Return a declared setting."""

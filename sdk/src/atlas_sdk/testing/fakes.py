@@ -4,7 +4,7 @@
 |---|---|
 | ``FakeContext``, ``FakeServices``, ``FakeClock`` | the ``ctx`` of a plugin, and what it reaches through it |
 | ``FakeStore``, ``FakeDisk`` | the store; the same disk in a second store is a restart |
-| ``FakeVault``, ``FakeQuestions``, ``FakeGate`` | those services |
+| ``FakeVault``, ``FakeQuestions``, ``FakeGate``, ``FakeSettings`` | those services |
 | ``FakeProvider`` | a model, from a script |
 | ``FakeToolHost``, ``FakeChannelHost``, ``FakeExecutorHost`` | what a running tool, channel or executor calls |
 
@@ -18,6 +18,7 @@ from .fake_gate import FakeGate
 from .fake_hosts import FakeChannelHost, FakeEffect, FakeExecutorHost, FakeToolHost
 from .fake_provider import FakeProvider
 from .fake_questions import FakeQuestions
+from .fake_settings import FakeSettings
 from .fake_store import FakeStore
 from .fake_tables import FakeDisk
 from .fake_vault import FakeVault
@@ -33,6 +34,7 @@ __all__ = [
     "FakeProvider",
     "FakeQuestions",
     "FakeServices",
+    "FakeSettings",
     "FakeStore",
     "FakeToolHost",
     "FakeVault",

@@ -19,11 +19,12 @@ async def cancelled_after(
 ) -> float:
     """Run something, cancel it once it has begun, and return how many seconds it took to end.
 
-    ``begun`` returns once it has begun; without it, some steps of the event loop are waited for. Something
-    that ends before it is cancelled took no time to end; what it raises is raised here.
+    ``begun`` returns once it has begun; without it, some steps of the event loop are waited for, and it counts
+    from the start, since who holds the event loop keeps the stop from being heard. Something that ends before
+    it is cancelled took no time to end; what it raises is raised here.
     """
     ended = 0.0
-    asked = 0.0
+    asked = time.monotonic()
 
     async def running() -> None:
         nonlocal ended
@@ -36,10 +37,10 @@ async def cancelled_after(
         group.start_soon(running)
         if begun is not None:
             await begun()
+            asked = time.monotonic()
         else:
             for _ in range(STEPS):
                 await anyio.lowlevel.checkpoint()
-        asked = time.monotonic()
         group.cancel_scope.cancel()
     return max(0.0, ended - asked)
 

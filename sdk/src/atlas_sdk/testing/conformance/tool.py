@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import tempfile
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import AtlasError
-from ...messages import ImagePart, Json, TextPart
+from ...messages import ImagePart, TextPart
 from ...schemas import problem
 from ...tools import Tool, ToolResult
+from ...values import Json
 from ..fake_hosts import FakeToolHost
 from ..suite import suite
 from .patience import CANCEL_SECONDS, cancelled_after
@@ -56,7 +58,7 @@ async def check_tool(
     ``make_host`` makes the host of a call over a new, empty working folder: put into it what the tool reads.
     """
     with tempfile.TemporaryDirectory(prefix="atlas-", ignore_cleanup_errors=True) as folder:
-        yield ToolBench(tool, arguments, make_host(Path(folder)))
+        yield ToolBench(tool, copy.deepcopy(dict(arguments)), make_host(Path(folder)))
 
 
 @check_tool.promise
