@@ -71,6 +71,7 @@ def test_a_known_value_survives_in_no_plain_form(secret: str, before: str, after
 
 @given(secret=KNOWN, before=st.binary(max_size=9), after=st.binary(max_size=9), url_safe=st.booleans())
 def test_a_known_value_inside_base64_is_broken(secret: str, before: bytes, after: bytes, url_safe: bool) -> None:
+    assume(len(secret) >= 9)  # what a shorter one alone decides of an encoded text is too little to look for
     encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
     text = encode(before + secret.encode() + after).decode()
 
