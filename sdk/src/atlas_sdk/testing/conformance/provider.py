@@ -56,7 +56,7 @@ async def check_provider(
 
     ``make_provider`` makes one that answers ``request`` (a hello with one tool, by default) with text: point it
     at the stand-in model server, with a reply that is kept. ``make_failing`` makes one whose server refuses or
-    is not there, ``make_hanging`` one whose server begins to answer and then says nothing.
+    is not there, ``make_hanging`` one whose server says a few words and then nothing.
     """
     provider = make_provider()
     asked = request or hello(provider)
