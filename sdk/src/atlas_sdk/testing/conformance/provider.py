@@ -131,6 +131,15 @@ async def its_deltas_are_the_replys_text(bench: ProviderBench) -> None:
 
 
 @check_provider.promise
+async def what_it_says_can_be_kept(bench: ProviderBench) -> None:
+    """The store keeps UTF-8: no delta, text or call holds half a surrogate pair, however the server cuts them."""
+    deltas, reply = await _asked(bench)
+    said = [delta.text for delta in deltas if isinstance(delta, TextDelta | ReasoningDelta)]
+    said += [part.model_dump_json() for part in reply.parts]
+    "".join(said).encode("utf-8")
+
+
+@check_provider.promise
 async def its_calls_can_be_run_and_replayed(bench: ProviderBench) -> None:
     """Each call has an id of its own and a name; a reply that stopped for tools has calls, and the other way."""
     _, reply = await _asked(bench)
