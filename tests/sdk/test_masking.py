@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atlas_sdk.masking import MASK, Masker
@@ -79,6 +79,8 @@ def test_a_known_value_inside_base64_is_broken(secret: str, before: bytes, after
 
 @given(secret=SECRETS, at=st.integers(1, 20), cut=st.sampled_from(["\n", "\\\n", "\r\n  ", "\x1b[1m"]))
 def test_a_known_value_that_is_wrapped_goes_in_whole(secret: str, at: int, cut: str) -> None:
+    assume(secret not in cut + secret[at:])  # the colour's own m begins the secret: it goes, with what is around it
+
     assert Masker([secret]).mask(f"a {secret[:at]}{cut}{secret[at:]} b") == f"a {MASK} b"
 
 

@@ -180,6 +180,23 @@ def test_a_judgement_names_each_script_with_its_digest(judged):
     assert all(len(script.sha256) == 64 for script in judgement.scripts)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["cat a.sh | bash", "bash < a.sh", 'eval "$(cat a.sh)"', 'bash -c "$(<a.sh)"', "cp a.sh b.sh && bash b.sh"],
+)
+def test_a_script_counts_as_one_however_it_reaches_the_shell(judged, command):
+    judgement = judged(command, files={"a.sh": "echo one\ngit push --force\n"})
+
+    assert [script.path for script in judgement.scripts] == ["/home/robin/work/app/a.sh"]
+
+
+@pytest.mark.parametrize(
+    "command", ["cat a.sh | wc -l", "wc -l < a.sh", "x=$(cat a.sh)", "cp a.sh b.sh", "python3 -m json.tool < a.sh"]
+)
+def test_a_file_that_is_only_read_is_no_script(judged, command):
+    assert judged(command, files={"a.sh": "echo one\n"}).scripts == ()
+
+
 def test_a_script_that_runs_itself_is_read_once_and_ends(judged):
     judgement = judged("bash a.sh", files={"a.sh": "echo x\nbash a.sh\n"})
 

@@ -137,7 +137,7 @@ def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
 
     async def wait(holds: Callable[[], bool]) -> None:
         with anyio.fail_after(5):
-            while not holds():  # noqa: ASYNC110  # another process does it, and tells nobody
+            while not holds():  # another process does it, and tells nobody
                 await anyio.sleep(0.01)
 
     return wait

@@ -71,8 +71,7 @@ class Log:
         """Take the handlers away and close the file."""
         for handler in self._handlers:
             self.logger.removeHandler(handler)
-            with contextlib.suppress(
-                OSError
-            ):  # lines a full disk would not take are lost; the home closes all the same
+            # Lines that a full disk would not take are lost; the home closes all the same.
+            with contextlib.suppress(OSError):
                 handler.close()
         self._handlers = []

@@ -36,7 +36,7 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"{path} is not JSON: {error}.", hint="Mend the file.") from error
     if not isinstance(found, dict):
         raise ManifestError(f"{path} must hold an object.")

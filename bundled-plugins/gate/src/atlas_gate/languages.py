@@ -105,6 +105,7 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
 
 def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
     """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
+    reader.note_script(source)
     home = reader.world.home
     environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
     deeds = python_deeds(source, environment) if language == "python" else script_deeds(source, language, home)

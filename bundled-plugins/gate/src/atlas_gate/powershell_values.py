@@ -175,6 +175,8 @@ class PowerShellValues:
             return OUTPUT
         if method == "frombase64string":
             return _from_base64(first)
+        if short == "scriptblock" and method == "create":
+            self.run_text(first, "scriptblock")
         if method in ("getstring", "create", "new"):
             return first
         if short == "path" and method == "combine":

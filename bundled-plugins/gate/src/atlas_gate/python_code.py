@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import base64
 import binascii
+import codecs
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -46,6 +47,7 @@ _OPENING_CALLS = name_set(
     "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
+_KNOWN_CALLS = _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
 _PATH_METHODS = name_set(
     "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob"
 )
@@ -73,6 +75,7 @@ class _Walker(ast.NodeVisitor):
         self.home = environment.get("HOME", "")
         self.deeds: list[Deed] = []
         self.turns = 0
+        self.stars: list[str] = []
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
@@ -84,6 +87,8 @@ class _Walker(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
+            if alias.name == "*" and node.module:
+                self.stars.append(node.module)
             self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -196,7 +201,9 @@ class _Walker(ast.NodeVisitor):
 
     def _dotted(self, node: ast.AST) -> str:
         if isinstance(node, ast.Name):
-            return self.names.get(node.id, node.id)
+            return self.names.get(node.id) or next(
+                (f"{module}.{node.id}" for module in self.stars if f"{module}.{node.id}" in _KNOWN_CALLS), node.id
+            )
         if isinstance(node, ast.Attribute):
             head = self._dotted(node.value)
             return f"{head}.{node.attr}" if head else ""
@@ -214,6 +221,10 @@ class _Walker(ast.NodeVisitor):
         match node:
             case ast.Constant(value=str(text)):
                 return text
+            case ast.Constant(value=int(number)):
+                return str(number)
+            case ast.ListComp(elt=element, generators=[only]) | ast.GeneratorExp(elt=element, generators=[only]):
+                return self._comprehended(element, only)
             case ast.Constant(value=bytes(content)):
                 return content.decode("utf-8", "replace")
             case ast.Name(id=name):
@@ -248,6 +259,16 @@ class _Walker(ast.NodeVisitor):
             case _:
                 return None
 
+    def _comprehended(self, element: ast.expr, only: ast.comprehension) -> Value:
+        values = self._value(only.iter)
+        if not isinstance(only.target, ast.Name) or not isinstance(values, list | str):
+            return None
+        found: list[Value] = []
+        for value in self._turns(list(values)):
+            self.values[only.target.id] = value
+            found.append(self._value(element))
+        return found
+
     def _text(self, node: ast.AST) -> str:
         value = self._value(node)
         return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
@@ -272,9 +293,12 @@ class _Walker(ast.NodeVisitor):
                 return decoder(first)
             except (ValueError, binascii.Error):
                 return None
-        if tail == "chr" and node.args:
-            number = _number(node.args[0])
-            return chr(int(number)) if number and 0 <= int(number) < 0x110000 else None
+        if tail == "chr":
+            return _character(first)
+        if tail == "map" and len(arguments) == 2 and isinstance(arguments[1], list):
+            return [_character(value) for value in arguments[1]] if self._dotted(node.args[0]) == "chr" else None
+        if name == "codecs.decode" and isinstance(first, str) and arguments[1:] in (["rot13"], ["rot_13"]):
+            return codecs.encode(first, "rot13")
         if isinstance(node.func, ast.Attribute):
             return self._method_value(node.func, arguments)
         return None
@@ -319,6 +343,12 @@ def _number(node: ast.AST | None) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return str(node.value)
     return None
+
+
+def _character(value: Value) -> str | None:
+    if not isinstance(value, str) or not value.isdecimal() or len(value) > 7 or int(value) > 0x10FFFF:
+        return None
+    return chr(int(value))
 
 
 def _formatted(pattern: str, value: Value) -> str:

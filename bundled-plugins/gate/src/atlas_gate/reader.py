@@ -98,6 +98,7 @@ class Reader:
         self._depth = 0
         self._repeats = 0
         self._processes = 0
+        self._sources: dict[str, tuple[str, bytes]] = {}
         self._texts: list[tuple[str, tuple[str, ...], str | None]] = []
         self._calls: list[tuple[int, tuple[str, ...]]] = []
 
@@ -120,6 +121,7 @@ class Reader:
         if entered in self._texts:
             return OUTPUT  # it runs itself just as it was run: nothing new would be read
         self._count(self._depth)
+        self.note_script(text)
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
@@ -212,10 +214,17 @@ class Reader:
         content = self.world.read_file(path)
         if content is None:
             return None
-        if is_script and path not in self.scripts:
-            self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
         text = forge_proof(content[:SCRIPT_LIMIT_BYTES].decode("utf-8", "replace"))
+        self._sources[text.rstrip("\n")] = (path, content)
+        if is_script:
+            self.note_script(text)
         return text + UNKNOWN if len(content) > SCRIPT_LIMIT_BYTES else text
+
+    def note_script(self, text: str) -> None:
+        """Note that a text is run: if it came whole from a file, that file is a script of the line."""
+        path, content = self._sources.get(text.rstrip("\n"), ("", b""))
+        if path and path not in self.scripts:
+            self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
 
     def operand_paths(self, word: Word) -> list[str]:
         """The files a word names: itself, or what its pattern matches."""

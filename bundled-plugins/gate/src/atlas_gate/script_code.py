@@ -93,6 +93,8 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
 def _deed(name: str, strings: list[str]) -> Deed:
     if name in _DELETES:
         return Deed("delete", (strings[0],))
+    if name == "open" and (strings[0].startswith("|") or strings[0].endswith("|")):
+        return Deed("shell", (strings[0].strip("|"),))
     if name in _OPENS:
         writes = name.lower().startswith(("write", "append", "copy", "unlink", "file_put", "createwrite"))
         return Deed("write" if writes else "open", (strings[0],))
@@ -109,7 +111,9 @@ def _call_strings(tokens: list[tuple[str, str]], index: int, values: dict[str, s
     """The strings between a name and the end of its call or statement."""
     depth = 0
     strings: list[str] = []
-    for kind, text in tokens[index : index + 60]:
+    joins = False
+    for number, (kind, text) in enumerate(tokens[index : index + 60], start=index):
+        joins = tokens[number - 1][1] in ("+", ".")
         if text in ("(", "["):
             depth += 1
         elif text in (")", "]"):
@@ -119,7 +123,10 @@ def _call_strings(tokens: list[tuple[str, str]], index: int, values: dict[str, s
         elif depth == 0 and text in (";", "}", "=", ":", "{", ".", "?"):
             break
         elif kind in ("string", "ticks"):
-            strings.append(_text(text))
+            if strings and joins:
+                strings[-1] += _text(text)
+            else:
+                strings.append(_text(text))
         elif kind == "quotes":
             inner = re.sub(r"^\w+\s*.", "", text)[:-1]
             strings.extend(inner.split() if text.startswith("qw") else [inner])

@@ -331,6 +331,9 @@ def _awk(reader: Reader, part: Part) -> str:
             rows = [line.split(separator) for line in part.input.splitlines()]
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
+        for called in re.finditer(r"system\s*\(\s*([A-Za-z_]\w*)", text):
+            for value in re.finditer(rf'\b{called[1]}\s*=\s*"((?:\\.|[^"\\])*)"', text):
+                reader.run_text(value[1].replace('\\"', '"'), "awk")
         for match in re.finditer(
             r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text
         ):
