@@ -172,6 +172,10 @@ async def fails(arguments: Mapping[str, Json], host: ToolHost) -> str:
     raise ToolError("Nobody is there.")
 
 
+async def answers_half_a_character(arguments: Mapping[str, Json], host: ToolHost) -> str:
+    return b"caf\xe9".decode(errors="surrogateescape")
+
+
 async def changes_its_arguments(arguments: Any, host: ToolHost) -> str:
     arguments["to"] = "nobody"
     return "Done."
@@ -199,6 +203,7 @@ async def blocks_everybody(arguments: Mapping[str, Json], host: ToolHost) -> str
         (replace(GREETER, parameters={**GREETING, "required": ["file"]}), "the arguments given fit the schema"),
         (replace(GREETER, run=answers_a_number), "it answers with text or a result"),
         (replace(GREETER, run=fails), "it answers with text or a result"),
+        (replace(GREETER, run=answers_half_a_character), "what it answers can be kept"),
         (replace(WRITER, read_only=True), "a read only tool writes no file"),
         (replace(GREETER, run=changes_its_arguments), "it leaves its arguments alone"),
         (replace(GREETER, run=never_closes_its_effect), "it closes every effect"),
@@ -264,6 +269,7 @@ def hello() -> list[Any]:
     ("provider", "promise"),
     [
         (lambda: AddsASpace(hello()), "its deltas are the replys text"),
+        (lambda: FakeProvider([say("\ud83d", "\ude00", keep=True)]), "what it says can be kept"),
         (lambda: InventsACost(hello()), "it says what it spent"),
         (lambda: RaisesWhenAsked(hello()), "asking whether it is ready never raises"),
         (lambda: FakeProvider(hello(), models=(ModelInfo("a"), ModelInfo("b"))), "exactly one model is the default"),

@@ -291,8 +291,8 @@ async def test_a_copy_put_in_its_place_is_a_store(tmp_path: Path, database: Path
 async def test_killed_in_the_middle_of_commits_it_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     acknowledged: dict[str, int] = {}
     chosen = random.Random(20)
-    helper = Path(__file__).with_name("committing.py")
-    command = [sys.executable, str(helper), str(tmp_path), str(ROUNDS)]
+    script = Path(__file__).with_name("committing.py")
+    command = [sys.executable, str(script), str(tmp_path), str(ROUNDS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         child = left = 0

@@ -163,7 +163,7 @@ class JsonScreen:
         try:
             found = json.loads(line)
             return {"choices": [str(choice) for choice in found.get("choices", [])], "text": str(found.get("text", ""))}
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, TypeError):
             return {"choices": ["deny"]} if question["kind"] == "approval" else {"text": ""}
 
     def ask_line(self) -> str | None:

@@ -20,6 +20,7 @@ class Talk:
         self._client = client
         self._screen = screen
         self.conversation: dict[str, Any] = {}
+        self._turn = ""
 
     def begin(self, draft: dict[str, Any]) -> None:
         """Start a conversation."""
@@ -39,12 +40,13 @@ class Talk:
         id = self.conversation["id"]
         accepted = self._client.request("message.send", {"conversation": id, "text": text, "client_id": new_id()})
         stopping = False
+        self._turn = ""
         while True:
             try:
                 event = self._client.next_notification(timeout=None)
                 if event is None or event.params.get("conversation") != id:
                     continue
-                ended = self._follow(event, accepted["message"])
+                ended = self._follow(event, accepted["message"], stopping=stopping)
                 if ended is not None:
                     return ended
             except KeyboardInterrupt:
@@ -54,13 +56,17 @@ class Talk:
                 self._screen.say("Stopping…")
                 self._client.request("turn.stop", {"conversation": id}, timeout=STOP_SECONDS)
 
-    def _follow(self, event: Notification, message: str) -> ExitCode | None:
+    def _follow(self, event: Notification, message: str, *, stopping: bool) -> ExitCode | None:
+        """Show an event; return how the turn ended that took the message, or the one that was stopped before."""
         self._screen.show(event)
         if event.method == "question.asked":
             self._answer(event.params["question"])
-        if event.method == "turn.ended" and event.params["turn"]["cause"] == message:
-            state = event.params["turn"]["state"]
-            return {"done": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}.get(state, ExitCode.FAILED)
+        if event.method == "message.taken" and event.params["message"]["id"] == message:
+            self._turn = event.params["message"]["turn"]
+        if event.method == "turn.ended":
+            turn = event.params["turn"]
+            if stopping or turn["cause"] == message or turn["id"] == self._turn:
+                return {"done": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}.get(turn["state"], ExitCode.FAILED)
         return None
 
     def _answer(self, question: dict[str, Any]) -> None:

@@ -299,4 +299,4 @@ def _failure(id: Json, error: AtlasError) -> str:
     code = error.exit_code if isinstance(error.exit_code, ExitCode) else ExitCode.FAILED
     data = {"code": error.code, "hint": error.hint, "exit_code": int(code)}
     body = {"jsonrpc": "2.0", "id": id, "error": {"code": -32000 - int(code), "message": error.message, "data": data}}
-    return json.dumps(body, ensure_ascii=False)
+    return json.dumps(body)  # escaped, since a client's id may be no text at all: half a surrogate pair

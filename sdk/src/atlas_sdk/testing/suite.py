@@ -20,7 +20,7 @@ P = ParamSpec("P")
 S = TypeVar("S")
 T = TypeVar("T")
 
-PROMISE_SECONDS = 30.0
+PROMISE_SECONDS = 10.0
 """How long one check may take. Every one ends in well under a second; an implementation that hangs is named."""
 
 

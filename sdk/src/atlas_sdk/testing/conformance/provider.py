@@ -56,7 +56,7 @@ async def check_provider(
 
     ``make_provider`` makes one that answers ``request`` (a hello with one tool, by default) with text: point it
     at the stand-in model server, with a reply that is kept. ``make_failing`` makes one whose server refuses or
-    is not there, ``make_hanging`` one whose server begins to answer and then says nothing.
+    is not there, ``make_hanging`` one whose server says a few words and then nothing.
     """
     provider = make_provider()
     asked = request or hello(provider)
@@ -128,6 +128,15 @@ async def its_deltas_are_the_replys_text(bench: ProviderBench) -> None:
     thought = "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta))
     if thought:
         assert thought == "".join(part.text for part in reply.parts if isinstance(part, ReasoningPart))
+
+
+@check_provider.promise
+async def what_it_says_can_be_kept(bench: ProviderBench) -> None:
+    """The store keeps UTF-8: no delta, text or call holds half a surrogate pair, however the server cuts them."""
+    deltas, reply = await _asked(bench)
+    said = [delta.text for delta in deltas if isinstance(delta, TextDelta | ReasoningDelta)]
+    said += [part.model_dump_json() for part in reply.parts]
+    "".join(said).encode("utf-8")
 
 
 @check_provider.promise

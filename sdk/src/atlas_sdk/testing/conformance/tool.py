@@ -126,6 +126,13 @@ async def it_answers_with_text_or_a_result(bench: ToolBench) -> None:
 
 
 @check_tool.promise
+async def what_it_answers_can_be_kept(bench: ToolBench) -> None:
+    """The store keeps UTF-8: half a surrogate pair, such as a file name that is no text leaves, is none."""
+    answer = await bench.run()
+    (answer if isinstance(answer, str) else answer.text()).encode("utf-8")
+
+
+@check_tool.promise
 async def an_image_it_shows_is_kept_first(bench: ToolBench) -> None:
     """An ImagePart names an attachment, so its bytes were given to ``host.keep``."""
     answer = await bench.run()

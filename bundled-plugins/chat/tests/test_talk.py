@@ -1,0 +1,284 @@
+"""One conversation over the wire: each turn is followed to its end, whoever started it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import deque
+from typing import Any
+
+import pytest
+
+from atlas_chat.screen import JsonScreen, TextScreen
+from atlas_chat.talk import Talk
+from atlas_sdk.client import Notification
+from atlas_sdk.errors import ExitCode, NotFoundError
+
+HERE = "c1"
+
+
+class ScriptedServer:
+    """A client whose server has its answers and events written down. An exception in the script is raised."""
+
+    def __init__(self, *events: Any, how: str = "started", **answers: Any) -> None:
+        self.asked: list[tuple[str, Any]] = []
+        self._events = deque(events)
+        self._answers: dict[str, Any] = {
+            "conversation.create": {"conversation": {"id": HERE}},
+            "conversation.get": {"conversation": {"id": HERE}},
+            "message.send": {"message": "m1", "how": how},
+            "question.answer": {"taken": True},
+            "turn.stop": {"done": True},
+            **{name.replace("_", "."): answer for name, answer in answers.items()},
+        }
+
+    def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
+        self.asked.append((method, params))
+        return self._answers[method]
+
+    def next_notification(self, *, timeout: float | None = None) -> Notification | None:
+        event = self._events.popleft()
+        if isinstance(event, BaseException):
+            raise event
+        return event
+
+
+class KeptScreen:
+    """A screen that keeps what it was shown, and answers by a list."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.shown: list[str] = []
+        self.said: list[str] = []
+        self._answers = deque(answers)
+
+    def greet(self, conversation: Any, home: Any) -> None: ...
+
+    def show(self, event: Notification) -> None:
+        self.shown.append(event.method)
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def ask(self, question: Any) -> Any:
+        return self._answers.popleft()
+
+    def ask_line(self) -> str | None:
+        return None
+
+    def leave(self, conversation: str) -> None: ...
+
+
+def event(method: str, conversation: str = HERE, **params: Any) -> Notification:
+    return Notification(method, {"conversation": conversation, **params})
+
+
+def ended(cause: str = "m1", state: str = "done", id: str = "t1", **more: Any) -> Notification:
+    return event("turn.ended", turn={"id": id, "cause": cause, "state": state, "error": ""}, **more)
+
+
+def said(server: Any, screen: Any = None) -> ExitCode:
+    talk = Talk(server, screen or KeptScreen())
+    talk.begin({})
+    return talk.say("Hello.")
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ("done", ExitCode.DONE),
+        ("stopped", ExitCode.INTERRUPTED),
+        ("failed", ExitCode.FAILED),
+        ("interrupted", ExitCode.FAILED),
+    ],
+)
+def test_a_turn_is_followed_to_its_end(state: str, code: ExitCode) -> None:
+    screen = KeptScreen()
+
+    assert said(ScriptedServer(event("text.streamed", text="Hi"), ended(state=state)), screen) == code
+    assert screen.shown == ["text.streamed", "turn.ended"]
+
+
+def test_events_of_other_conversations_are_not_shown() -> None:
+    screen = KeptScreen()
+    said(ScriptedServer(event("text.streamed", "c2", text="x"), ended(conversation="c2"), ended()), screen)
+
+    assert screen.shown == ["turn.ended"]
+
+
+def test_the_end_of_a_turn_before_is_not_the_end_of_this_one() -> None:
+    screen = KeptScreen()
+    said(ScriptedServer(ended(cause="m0"), event("text.streamed", text="x"), ended()), screen)
+
+    assert screen.shown == ["turn.ended", "text.streamed", "turn.ended"]
+
+
+def test_a_message_that_steers_ends_with_the_turn_that_takes_it() -> None:
+    taken = event("message.taken", message={"id": "m1", "turn": "t0"})
+    server = ScriptedServer(taken, event("text.streamed", text="x"), ended("m0", id="t0"), how="steered")
+
+    assert said(server) == ExitCode.DONE
+
+
+def test_a_message_that_waited_ends_with_its_own_turn() -> None:
+    taken = event("message.taken", message={"id": "m1", "turn": "t1"})
+    server = ScriptedServer(ended("m0", id="t0"), taken, ended("m1", id="t1"), how="queued")
+
+    assert said(server) == ExitCode.DONE
+
+
+def test_stopping_before_the_message_was_taken_ends_with_the_turn_that_was_stopped() -> None:
+    server = ScriptedServer(KeyboardInterrupt(), ended("m0", "stopped", id="t0"), how="steered")
+
+    assert said(server) == ExitCode.INTERRUPTED
+
+
+def test_the_first_interrupt_stops_the_turn_and_the_second_leaves() -> None:
+    server = ScriptedServer(KeyboardInterrupt(), ended(state="stopped"))
+    assert said(server) == ExitCode.INTERRUPTED
+    assert ("turn.stop", {"conversation": HERE}) in server.asked
+
+    with pytest.raises(KeyboardInterrupt):
+        said(ScriptedServer(KeyboardInterrupt(), KeyboardInterrupt()))
+
+
+def test_a_question_is_answered_on_the_way() -> None:
+    asked = event("question.asked", question={"id": "q1"})
+    server = ScriptedServer(asked, ended())
+    said(server, KeptScreen({"choices": ["once"], "text": ""}))
+
+    assert ("question.answer", {"id": "q1", "choices": ["once"], "text": ""}) in server.asked
+
+
+def test_an_answer_that_came_too_late_is_said() -> None:
+    screen = KeptScreen({"choices": ["once"], "text": ""})
+    said(
+        ScriptedServer(event("question.asked", question={"id": "q1"}), ended(), question_answer={"taken": False}),
+        screen,
+    )
+
+    assert "Somebody else" in screen.said[0]
+
+
+def test_each_message_has_an_id_of_its_own() -> None:
+    server = ScriptedServer(ended(), ended())
+    talk = Talk(server, KeptScreen())  # type: ignore[arg-type]  # as much of a client as it uses
+    talk.begin({})
+    talk.say("a")
+    talk.say("a")
+    ids = [params["client_id"] for method, params in server.asked if method == "message.send"]
+
+    assert len(set(ids)) == 2
+
+
+def test_going_on_with_the_last_needs_one() -> None:
+    talk = Talk(ScriptedServer(conversation_list={"conversations": []}), KeptScreen())  # type: ignore[arg-type]  # likewise
+
+    with pytest.raises(NotFoundError, match="no conversation yet"):
+        talk.go_on("last")
+
+
+# --- the screens ---------------------------------------------------------------------------------
+
+
+def text_screen() -> tuple[TextScreen, io.StringIO, io.StringIO]:
+    out, talk = io.StringIO(), io.StringIO()
+    return TextScreen(out, talk, colour=False), out, talk
+
+
+def test_the_answer_is_on_standard_output_and_talk_about_it_is_not() -> None:
+    screen, out, talk = text_screen()
+    for one in (
+        event("text.streamed", kind="reasoning", text="Hm."),
+        event("text.streamed", kind="text", text="Hel"),
+        event("text.streamed", kind="text", text="lo."),
+        event("message.added", message={"role": "assistant", "parts": [{"type": "text", "text": "Hello."}]}),
+        event("tool.called", tool="read_file", arguments={"path": "a.txt"}),
+        event("tool.finished", outcome="refused", summary="Not run."),
+        ended(),
+    ):
+        screen.show(one)
+
+    assert out.getvalue() == "Hello.\n"
+    assert "read_file a.txt" in talk.getvalue()
+    assert "⛔ Not run." in talk.getvalue()
+
+
+def test_an_answer_that_was_not_streamed_is_shown_whole() -> None:
+    screen, out, _ = text_screen()
+    screen.show(event("message.added", message={"role": "assistant", "parts": [{"type": "text", "text": "All."}]}))
+
+    assert out.getvalue() == "All.\n"
+
+
+def test_a_failure_is_said() -> None:
+    screen, _, talk = text_screen()
+    screen.show(event("turn.ended", turn={"state": "failed", "error": "No model is set up yet."}))
+
+    assert talk.getvalue() == "No model is set up yet.\n"
+
+
+QUESTION: dict[str, Any] = {
+    "kind": "approval",
+    "title": "Run this command?",
+    "exact": "rm -r build",
+    "why": "It deletes.",
+    "parts": [],
+    "always": "rm -r build",
+    "choices": [
+        {"id": "once", "label": "Allow once"},
+        {"id": "always", "label": "Always"},
+        {"id": "deny", "label": "Deny"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("1\n", {"choices": ["once"], "text": ""}),
+        ("3 not on a Friday\n", {"choices": ["deny"], "text": "not on a Friday"}),
+        ("yes\n0\n4\n\n3\n", {"choices": ["deny"], "text": ""}),
+        ("", {"choices": ["deny"]}),
+    ],
+)
+def test_an_approval_is_given_by_its_number_alone(typed: str, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    screen, out, talk = text_screen()
+
+    assert screen.ask(QUESTION) == answer
+    assert "rm -r build" in talk.getvalue()
+    assert out.getvalue() == ""
+
+
+def test_a_question_may_be_answered_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("green tea\n"))
+    screen, _, _ = text_screen()
+
+    assert screen.ask({**QUESTION, "kind": "question"}) == {"text": "green tea"}
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ('{"choices": ["once"]}\n', {"choices": ["once"], "text": ""}),
+        ("nonsense\n", {"choices": ["deny"]}),
+        ("[]\n", {"choices": ["deny"]}),
+        ('{"choices": 7}\n', {"choices": ["deny"]}),
+        ("", {"choices": ["deny"]}),
+    ],
+)
+def test_a_program_answers_in_json_and_rubbish_is_a_refusal(
+    line: str, answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(line))
+
+    assert JsonScreen(io.StringIO()).ask(QUESTION) == answer
+
+
+def test_events_are_one_line_of_json_each() -> None:
+    out = io.StringIO()
+    screen = JsonScreen(out)
+    screen.show(event("text.streamed", text="Grüße\n"))
+    screen.say("Stopping…")
+
+    assert [json.loads(line)["method"] for line in out.getvalue().splitlines()] == ["text.streamed", "talk"]
