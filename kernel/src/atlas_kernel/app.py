@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,7 +13,6 @@ import anyio.lowlevel
 
 from atlas_sdk.checks import Check
 from atlas_sdk.context import Clock, SystemClock
-from atlas_sdk.errors import AtlasError
 from atlas_sdk.homes import Home, HomeLock
 from atlas_sdk.log import Log
 from atlas_sdk.manifest import Manifest
@@ -38,7 +36,7 @@ from .consent import Choices
 from .conversations import Conversations
 from .discovery import Found, discover
 from .events import Bus
-from .guard import logged
+from .guard import logged, lone
 from .lifecycle import Plugins
 from .model import Models
 from .runtime import Generations
@@ -64,6 +62,7 @@ class App:
         tasks: anyio.abc.TaskGroup,
     ) -> None:
         self.home = home
+        self.folder, self.name, self.version = home.folder, home.name, __version__
         self.settings = settings
         self._found = found
         self._tasks = tasks
@@ -108,6 +107,7 @@ class App:
             log.warning("The variable %s sets nothing Atlas knows", name)
         if (store := self.services.get(STORE)) is not None:
             store.on_commit(self.bus.committed)
+            await store.last_number()  # a database that cannot be opened stops Atlas here, with its sentence
 
     async def close(self) -> None:
         """Stop turns, unload plugins, close the store: in that order, so that nothing is lost."""
@@ -116,20 +116,6 @@ class App:
         await self.plugins.unload_all()
         if store is not None:
             await logged("closing the store", store.close)
-
-    # --- the HOME service ---------------------------------------------------------------------
-
-    @property
-    def folder(self) -> Path:
-        return self.home.folder
-
-    @property
-    def name(self) -> str:
-        return self.home.name
-
-    @property
-    def version(self) -> str:
-        return __version__
 
     def methods(self) -> dict[str, Method]:
         return self.generations.current.methods
@@ -196,8 +182,8 @@ async def open_app(
                         await app.close()
                     tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
-            if len(group.exceptions) == 1 and isinstance(group.exceptions[0], AtlasError):
-                raise group.exceptions[0] from None
+            if (error := lone(group)) is not None:
+                raise error from None
             raise
     finally:
         if kept is not None:

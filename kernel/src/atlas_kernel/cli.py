@@ -15,6 +15,7 @@ from atlas_sdk.manifest import CliCommand
 from . import __version__
 from .consent import Choices
 from .discovery import discover
+from .guard import lone
 from .terminal import HomeTerminal
 
 VERSION = CliCommand("version", "Print the installed version.", "atlas_kernel.cli:version")
@@ -25,7 +26,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         return _run(list(arguments))
-    except AtlasError as error:
+    except (AtlasError, BaseExceptionGroup) as raised:
+        error = lone(raised) if isinstance(raised, BaseExceptionGroup) else raised
+        if error is None:
+            raise
         sys.stderr.write(f"{error.message}\n")
         if error.hint:
             sys.stderr.write(f"{error.hint}\n")
@@ -42,8 +46,9 @@ def _run(arguments: list[str]) -> int:
     homes = Homes.of_user(os.environ)
     completing = COMPLETE_VARIABLE in os.environ
     name = rest[0] if rest else ""
-    # Commands about homes must work where the chosen home is gone.
-    home = homes.find(None if name == "home" else home_name, os.environ)
+    if name == "home" and home_name is not None:
+        raise MisuseError("--home does not go with atlas home.", hint="Name the home after the command.")
+    home = homes.find(home_name, os.environ)
     found = discover(cache=home.folder / "cache" / "plugins.json", folders=home.plugins)
     choices = Choices(home.data / "plugins.json")
     manifests = {
@@ -88,7 +93,7 @@ def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: Home
         if isinstance(target, typer.Typer):
             root.add_typer(target, name=command.name, help=command.help, no_args_is_help=True)
         else:
-            root.command(command.name, help=command.help)(target)
+            root.command(command.name, help=target.__doc__ or command.help)(target)
     if COMPLETE_VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 

@@ -228,7 +228,8 @@ class Conversations:
     async def _stored(self, id: str) -> Conversation:
         found = await self._place.services.need(STORE).get(Conversation, id)
         if found is None:
-            raise NotFoundError(f"There is no conversation {id!r}.", code="no_conversation")
+            hint = "atlas chat --conversation last goes on with the newest."
+            raise NotFoundError(f"There is no conversation {id!r}.", hint=hint, code="no_conversation")
         return found
 
     async def _open(self, id: str) -> Live:

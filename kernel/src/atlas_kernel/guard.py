@@ -39,6 +39,12 @@ def is_plain(error: BaseException) -> bool:
     return isinstance(error, AtlasError)
 
 
+def lone(group: BaseExceptionGroup[BaseException]) -> AtlasError | None:
+    """Return the AtlasError a group comes down to, or None where something else is in it, too."""
+    inner = [lone(one) if isinstance(one, BaseExceptionGroup) else one for one in group.exceptions]
+    return inner[0] if inner and all(isinstance(one, AtlasError) for one in inner) else None  # type: ignore[return-value]
+
+
 def attributed(plugin: str, doing: str, call: Callable[..., T], *arguments: Any) -> T:
     """Call a plugin's function; what it raises becomes PluginFailed with its name."""
     try:

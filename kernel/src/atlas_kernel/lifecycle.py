@@ -243,8 +243,6 @@ class Plugins:
         for name in reversed(list(self.manager.on)):
             await self.manager.on[name].unload()
 
-    # --- the service --------------------------------------------------------------------------
-
     async def list(self) -> tuple[PluginRow, ...]:
         rows = [self._row(manifest) for manifest in self._found.manifests.values()]
         rows += [
@@ -306,7 +304,9 @@ class Plugins:
                     f"The plugin {name} needs {', '.join(missing)} first.", hint="Turn on a plugin that provides it."
                 )
             self.why.pop(name, None)
-            await self._load(manifest)
+            await self._try_load(manifest)
+            if name in self.why:
+                raise MisuseError(self.why[name])
             self._choices.turn(name, on=True, consent=digest(manifest))
             await self._load_wanted()  # those that waited for a service of it
             self._rebuild()
@@ -318,15 +318,13 @@ class Plugins:
 
     async def disable(self, name: str) -> PluginRow:
         manifest = self._named(name)
+        if manifest.required:
+            raise MisuseError(f"The plugin {name} stays on: Atlas's own commands run on it.")
         async with self._lock:
             self._choices.turn(name, on=False)
             self.why.pop(name, None)
             if name in self.manager.on:
                 gone = self._dependents(name)
-                if manifest.provides and any(service.startswith("store@") for service in manifest.provides):
-                    raise MisuseError(
-                        "The store cannot be turned off while Atlas runs.", hint="It is off from the next start on."
-                    )
                 await self._take_off(name)
                 for other in gone:
                     await self._tell(self._row(self._found.manifests[other]))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from atlas_sdk.config_file import read_config, write_setting
 from atlas_sdk.errors import MisuseError, SettingsError
+from atlas_sdk.refusals import refusal
 from atlas_sdk.services.settings import SettingRow
 from atlas_sdk.settings import SettingsSection
 from atlas_sdk.values import Json
@@ -165,12 +166,11 @@ class Settings:
         try:
             return kind.model_validate(values)
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"]) or "?"
+            key, said, _ = refusal(error, kind)
             where = self._source(kind.section, key.split(".")[0])
-            place = {"variable": _variable(kind.section, key), "flag": "the command line"}.get(where, str(self._path))
+            place = {"variable": _variable(kind.section, key), "flag": "The command line"}.get(where, str(self._path))
             raise SettingsError(
-                f"{place}: [{kind.section}] {key} is wrong: {first['msg'].lower()}.",
+                f"{place}: in [{kind.section}], {said}",
                 hint="The settings page (atlas docs reference/settings) says what it takes.",
                 code="wrong_setting",
             ) from None

@@ -347,8 +347,10 @@ class Host:
 
 def _arguments(call: ToolCallPart) -> Json:
     try:
-        return json.loads(call.arguments or "{}")
-    except ValueError:
+        found = json.loads(call.arguments or "{}")
+        json.dumps(found, ensure_ascii=False).encode()  # an escape may hold half a character, which nothing can keep
+        return found
+    except (ValueError, RecursionError):
         return {"unreadable": call.arguments}
 
 

@@ -77,7 +77,7 @@ class TurnRun:
         return self._turn.model_copy(update={"state": "failed", "error": sentence(error or AtlasError("It ended."))})
 
     async def _whole(self, request: TurnRequest) -> Turn:
-        text = request.message.text()
+        text = "".join(part.text for part in request.message.parts if isinstance(part, TextPart) and not part.source)
         if text.startswith("/") and (reply := await self._command(text)) is not None:
             await self._live.append(
                 role="assistant",

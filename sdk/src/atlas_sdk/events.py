@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from .messages import Frozen, Message
+from .messages import Frozen, Message, Text
 from .records import Conversation, Turn
 from .values import Json
 
@@ -82,12 +82,12 @@ class ToolFinished(Event):
     call: str
     tool: str
     outcome: Literal["ok", "error", "refused", "stopped", "interrupted"]
-    summary: str = ""
+    summary: Text = ""
     verdict_by: str = ""
 
 
 class QuestionAsked(Event):
-    """A question or an approval waits for a person; ``question`` is its card, as ``questions.list`` gives it."""
+    """A question or an approval waits for a person; ``question`` is its card, as ``question.list`` gives it."""
 
     type: Literal["question.asked"] = "question.asked"
     question: Json
@@ -115,7 +115,7 @@ class FileSent(Event):
 
 
 class PluginChanged(Event):
-    """A plugin was turned on or off, or broke. ``state`` is as ``plugins.list`` says it."""
+    """A plugin was turned on or off, or broke. ``state`` is as ``plugin.list`` says it."""
 
     type: Literal["plugin.changed"] = "plugin.changed"
     name: str
@@ -145,7 +145,7 @@ class TextStreamed(Event):
     type: Literal["text.streamed"] = "text.streamed"
     turn: str
     kind: Literal["text", "reasoning"] = "text"
-    text: str
+    text: Text
 
 
 class ModelRestarted(Event):
@@ -163,7 +163,7 @@ class ToolProgressed(Event):
     durable: ClassVar[bool] = False
     type: Literal["tool.progressed"] = "tool.progressed"
     call: str
-    text: str
+    text: Text
 
 
 AnyEvent: TypeAlias = Annotated[

@@ -43,6 +43,7 @@ def atlas_tools(ctx: PluginContext) -> list[Tool]:
 
     Called when a generation of plugins is built. Return the tools; an empty list means none. Answers are
     joined; a name two plugins claim stays with the first by plugin name, and the second plugin is turned off.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_tools(ctx):
@@ -56,6 +57,7 @@ def atlas_channels(ctx: PluginContext) -> list[Channel]:
     """Add chat channels, such as Telegram.
 
     Called when a generation is built; the plugin that consumes channels runs them. Answers are joined.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_channels(ctx):
@@ -69,6 +71,7 @@ def atlas_executors(ctx: PluginContext) -> list[Executor]:
     """Add coding agents that run beside Atlas.
 
     Called when a generation is built; the workbench plugin starts them. Answers are joined.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_executors(ctx):
@@ -82,6 +85,7 @@ def atlas_readers(ctx: PluginContext) -> list[Reader]:
     """Add readers that turn an attachment into text.
 
     Called when a generation is built; the attachments plugin asks the first reader that takes the file.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_readers(ctx):
@@ -109,6 +113,7 @@ def atlas_screens(ctx: PluginContext) -> list[Screen]:
     """Add screens of the app: folders of plain JavaScript.
 
     Called when a generation is built; the gateway serves them. Answers are joined.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_screens(ctx):
@@ -125,6 +130,7 @@ def atlas_providers(ctx: PluginContext) -> list[Provider]:
     """Add model providers.
 
     Called when a generation is built. Answers are joined by ``id``; a second claim of an id turns its plugin off.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_providers(ctx):
@@ -156,6 +162,7 @@ def atlas_services(ctx: PluginContext) -> list[Provided]:
 
     Called once when the plugin is turned on, before any other hook of it. One owner a key: with two, the
     settings choose, and a start without a choice is refused by name.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_services(ctx):
@@ -196,6 +203,7 @@ def atlas_methods(ctx: PluginContext) -> list[Method]:
     """Add JSON-RPC methods that clients may call.
 
     Called when a generation is built. A name that is taken turns the second plugin off.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_methods(ctx):
@@ -209,6 +217,7 @@ def atlas_commands(ctx: PluginContext) -> list[SlashCommand]:
     """Add slash commands of a conversation: ``/name`` for a bundled plugin, ``/plugin:name`` for others.
 
     Called when a generation is built. The first by plugin name keeps a name.
+    When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
         def atlas_commands(ctx):
@@ -222,6 +231,7 @@ def atlas_checks(ctx: PluginContext) -> list[Check]:
     """Add checks that ``atlas doctor`` runs.
 
     Called by ``doctor``. A check that raises or takes over ten seconds is reported as failed.
+    Answers are joined.
 
         @hookimpl
         def atlas_checks(ctx):
@@ -250,6 +260,7 @@ def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
 
     Called once when the plugin is turned on. They are cancelled when it is turned off; one that raises turns
     the plugin off, and one that returns is done.
+    Answers are joined.
 
         @hookimpl
         def atlas_background(ctx):

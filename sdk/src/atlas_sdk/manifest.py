@@ -41,7 +41,8 @@ class Manifest:
 
     ``provides``, ``requires`` and ``uses`` are services as ``name@api``. ``module`` is what to import;
     ``client`` is ``module:attribute`` of a function that connects to a running server. ``sections`` are those
-    of ``config.toml`` it owns. ``on`` says that it is on from the start, which only a bundled plugin may.
+    of ``config.toml`` it owns. ``on`` says that it is on from the start, and
+    ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Manifest:
     distribution: str = ""
     api: int = 1
     on: bool = False
+    required: bool = False
     provides: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()

@@ -94,6 +94,7 @@ class _Reader:
             distribution=distribution,
             api=api,
             on=self.atlas.get("on") is True and source == "bundled",
+            required=self.atlas.get("required") is True and source == "bundled",
             secrets=tuple(
                 DeclaredSecret(self.text(item, "name"), self.text(item, "description", ""), self.text(item, "url", ""))
                 for item in self.objects("secrets")

@@ -6,12 +6,26 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .values import Json
 
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 """Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""
+
+
+def whole(text: object) -> object:
+    """Return a text that can be stored and sent: halves of a character that came alone are replaced."""
+    if isinstance(text, str):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+Text = Annotated[str, BeforeValidator(whole)]
+"""Text from models, tools and people, which may hold halves of characters until it is looked at."""
 
 
 class Frozen(BaseModel):
@@ -24,7 +38,7 @@ class TextPart(Frozen):
     """Text, with the page, file, server or tool it was read from where it came from outside."""
 
     type: Literal["text"] = "text"
-    text: str
+    text: Text
     trust: Trust = "owner"
     source: str = ""
 
@@ -56,7 +70,7 @@ class ReasoningPart(Frozen):
     """What the model thought aloud, for people to see; it is never sent back as text."""
 
     type: Literal["reasoning"] = "reasoning"
-    text: str
+    text: Text
 
 
 class ToolCallPart(Frozen):
@@ -67,8 +81,8 @@ class ToolCallPart(Frozen):
 
     type: Literal["tool_call"] = "tool_call"
     call: str
-    name: str
-    arguments: str
+    name: Text
+    arguments: Text
 
 
 class ToolResultPart(Frozen):

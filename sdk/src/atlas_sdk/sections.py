@@ -6,6 +6,8 @@ from datetime import tzinfo
 from typing import ClassVar, Literal
 from zoneinfo import ZoneInfo
 
+from pydantic import field_validator
+
 from .settings import SettingsSection, setting
 
 
@@ -38,6 +40,16 @@ class TimeSettings(SettingsSection):
 
     section: ClassVar[str] = "time"
     zone: str = setting("", "The IANA time zone, such as Europe/Lisbon. Unset, the system's.", screen=True)
+
+    @field_validator("zone")
+    @classmethod
+    def _known(cls, zone: str) -> str:
+        try:
+            if zone:
+                ZoneInfo(zone)
+        except (ValueError, OSError, LookupError):
+            raise ValueError(f"there is no time zone {zone[:40]!r}") from None
+        return zone
 
     def tzinfo(self) -> tzinfo | None:
         """Return the zone for ``datetime.astimezone``; None means the system's."""

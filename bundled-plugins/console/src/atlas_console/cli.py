@@ -171,10 +171,10 @@ def _declares(row: Any) -> str:
     parts = []
     for kind, names in (row["declares"] or {}).items():
         if kind == "python":
-            parts.append("runs code inside Atlas")
-        else:
-            parts.append(f"{kind}: {', '.join(names)}")
-    return "; ".join(parts) or "declares nothing"
+            continue
+        parts.append(f"{kind}: {', '.join(names)}")
+    code = " Its code runs inside Atlas." if (row["declares"] or {}).get("python") else ""
+    return ("; ".join(parts) + "." if parts else "declares nothing.") + code
 
 
 @plugins.command("enable")
@@ -185,7 +185,7 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
         row = _row(client.request("plugin.list")["plugins"], name)
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
-            _say(f"It {_declares(row)}.")
+            _say(f"It declares {_declares(row)}")
             if not _agreed("Turn it on?", yes=yes):
                 raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
         client.request("plugin.enable", {"name": name, "consent": row["digest"]})
@@ -263,7 +263,8 @@ def doctor(context: typer.Context, json: Json = False) -> None:
         _say_json(rows)
     else:
         for row in rows:
-            _say(f"{row['state']:<8} {row['title']}: {row['said']}")
+            title = "" if row["said"].rstrip(".") == row["title"] else f"{row['title']}: "
+            _say(f"{row['state']:<8} {title}{row['said']}")
     if any(row["state"] == "failed" for row in rows):
         raise typer.Exit(int(ExitCode.FAILED))
 

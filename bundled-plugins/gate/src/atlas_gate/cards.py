@@ -44,7 +44,7 @@ def command_card(request: GateRequest, judgement: Judgement, why: str, *, expire
         exact=visible(request.command or ""),
         why=f"{why} It would run in {visible(str(request.folder))}.",
         parts=tuple(lines),
-        always=visible(judgement.always) if judgement.always and not judgement.rule.startswith("trust.") else "",
+        always=visible(judgement.always) if judgement.always and judgement.rule.startswith("danger.") else "",
         expires_in=expires_in,
     )
 

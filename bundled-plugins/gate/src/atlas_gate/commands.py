@@ -44,7 +44,7 @@ def explain(
         print(f"  {number}. {part}")
     for script in found["scripts"]:
         print(f"  and the script {script}")
-    if found["ask"]["verdict"] in ("ask", "review"):
+    if found["ask"]["verdict"] == "review":
         print(f"“Always” would save: {found['always']}" if found["always"] else "“Always” is not offered for it.")
 
 

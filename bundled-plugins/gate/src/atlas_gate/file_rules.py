@@ -41,15 +41,19 @@ class FileFinding:
     why: str
 
 
-def judge_path(path: Path, *, writes: bool, home: Path, atlas_home: Path) -> FileFinding | None:
+def judge_path(
+    path: Path, *, writes: bool, home: Path, atlas_home: Path, others: tuple[str, ...] = ()
+) -> FileFinding | None:
     """Return what the rules say of a path a file tool reads or writes, or None where none applies.
 
     Links that exist are followed first, so a path is judged by where it leads.
     """
     real = Path(os.path.realpath(path))
     own = Path(os.path.realpath(atlas_home))
-    if _inside(real, own / "secrets"):
-        return FileFinding(Verdict.BLOCK, "file.vault", "The vault that holds the keys is out of every tool's reach.")
+    for one in (own, *(Path(os.path.realpath(other)) for other in others)):
+        if _inside(real, one / "secrets") or _inside(real, one / "run"):
+            why = "The vault and the server's token are out of every tool's reach."
+            return FileFinding(Verdict.BLOCK, "file.vault", why)
     if not writes:
         return None
     if _inside(real, own):

@@ -10,7 +10,7 @@ import anyio.to_thread
 from atlas_gate.cards import command_card, tool_card
 from atlas_gate.file_rules import judge_path
 from atlas_gate.grants import Grants, Mark
-from atlas_gate.ground import real_world
+from atlas_gate.ground import other_homes, real_world
 from atlas_gate.judge import Judgement, judge
 from atlas_gate.reviewer import DENIALS_TO_STOP, review
 from atlas_gate.rules import Verdict as Strictness
@@ -37,7 +37,7 @@ class Gate:
         home, own = Path.home(), self._ctx.home
         asked: Verdict | None = None
         for path, writes in (*((path, True) for path in request.paths), *((path, False) for path in request.reads)):
-            found = judge_path(path, writes=writes, home=home, atlas_home=own)
+            found = judge_path(path, writes=writes, home=home, atlas_home=own, others=other_homes(home, own))
             if found is not None and found.verdict is Strictness.BLOCK:
                 return Verdict("deny", found.rule, f"Not done: {found.why}")
             if found is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 
 from atlas_gate.judge import Judgement
@@ -35,14 +36,15 @@ class Mark:
 
     @classmethod
     def of(cls, request: GateRequest, judgement: Judgement | None) -> Mark:
-        """Bind a command to its bytes, its folder and its scripts, any other call to its tool and its paths."""
+        """Bind a command to its bytes, its folder and its scripts, any other call to its paths or its arguments."""
         if request.command is not None:
             text = request.command
             scripts = judgement.scripts if judgement is not None else ()
             pieces = [text, str(request.folder), *(script.sha256 for script in scripts)]
         else:
-            text = " ".join([request.tool, *(str(path) for path in request.paths)])
-            pieces = [text]
+            paths = [str(path) for path in request.paths]
+            text = " ".join([request.tool, *paths])
+            pieces = paths or [json.dumps(request.arguments, sort_keys=True)]
         joined = "\0".join([request.tool, *pieces])
         return cls(text, hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest())
 

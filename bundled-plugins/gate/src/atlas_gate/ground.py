@@ -29,7 +29,15 @@ def real_world(
         read_file=read_file,
         list_folder=list_folder,
         real_path=os.path.realpath,
+        other_homes=other_homes(home, atlas_home),
     )
+
+
+def other_homes(home: Path, atlas_home: Path) -> tuple[str, ...]:
+    """Return the homes of Atlas under the user's folder besides the open one: their vaults are as closed."""
+    root = home / ".atlas"
+    found = [root, *(Path(root / "homes" / name) for name in list_folder(str(root / "homes")))]
+    return tuple(str(one) for one in found if one != atlas_home)
 
 
 def read_file(path: str) -> bytes | None:

@@ -69,8 +69,13 @@ class Ground:
     @cached_property
     def atlas_home(self) -> str:
         """Atlas's own home, in lower case."""
-        home = self.world.atlas_home
-        return windows_path(home, None) if self.is_windows else home.rstrip("/").lower()
+        return self.atlas_homes[0]
+
+    @cached_property
+    def atlas_homes(self) -> tuple[str, ...]:
+        """Every home of Atlas on this machine, the open one first."""
+        homes = (self.world.atlas_home, *self.world.other_homes)
+        return tuple(windows_path(home, None) if self.is_windows else home.rstrip("/").lower() for home in homes)
 
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
@@ -121,24 +126,10 @@ class Ground:
     def atlas_object(self, path: str, *, is_pattern: bool = False) -> str | None:
         """What of Atlas's home a path names: `closed`, `settings`, `home`, or None for anything else."""
         plain = path.lower()
-        if plain == self.atlas_home:
-            return "home"
-        if plain.startswith(self.atlas_home + "/"):
-            inside = plain[len(self.atlas_home) + 1 :]
-            first = inside.split("/")[0]
-            if first in ATLAS_CLOSED or first.startswith("atlas.db"):
-                return "closed"
-            if inside in ATLAS_SETTINGS:
-                return "settings"
-            if not is_pattern:
-                return None
-        if is_pattern and _GLOB.search(plain):
-            for name in (*ATLAS_CLOSED, "atlas.db"):
-                target = f"{self.atlas_home}/{name}".split("/")
-                pattern = plain.split("/")
-                shared = min(len(target), len(pattern))
-                if len(pattern) >= len(target) and matches_path("/".join(pattern[:shared]), "/".join(target)):
-                    return "closed"
+        for home in self.atlas_homes:
+            found = _object_of(home, plain, is_pattern=is_pattern)
+            if found is not None:
+                return found
         return None
 
     def holds_token(self, path: str) -> bool:
@@ -148,11 +139,34 @@ class Ground:
     @cached_property
     def atlas_mention(self) -> re.Pattern[str]:
         """Finds a closed object of Atlas's home inside a longer text, such as a connection string."""
-        name = re.escape(self.atlas_home.rpartition("/")[2])
+        name = "|".join(sorted({re.escape(home.rpartition("/")[2]) for home in self.atlas_homes}))
         names = "|".join(re.escape(closed) for closed in ATLAS_CLOSED)
-        home = re.escape(self.atlas_home)
-        somewhere = rf"(?:~|\$\{{?HOME\}}?|%USERPROFILE%|\$env:USERPROFILE)[/\\]{name}|\$\{{?ATLAS_HOME\}}?"
+        home = "|".join(re.escape(home) for home in self.atlas_homes)
+        somewhere = rf"(?:~|\$\{{?HOME\}}?|%USERPROFILE%|\$env:USERPROFILE)[/\\](?:{name})|\$\{{?ATLAS_HOME\}}?"
         return re.compile(rf"(?:{home}|{somewhere})[/\\](?:(?:{names})(?![\w-])|atlas\.db)", re.IGNORECASE)
+
+
+def _object_of(home: str, plain: str, *, is_pattern: bool) -> str | None:
+    """What of one home of Atlas a path names."""
+    if plain == home:
+        return "home"
+    if plain.startswith(home + "/"):
+        inside = plain[len(home) + 1 :]
+        first = inside.split("/")[0]
+        if first in ATLAS_CLOSED or first.startswith("atlas.db"):
+            return "closed"
+        if inside in ATLAS_SETTINGS:
+            return "settings"
+        if not is_pattern:
+            return None
+    if is_pattern and _GLOB.search(plain):
+        for name in (*ATLAS_CLOSED, "atlas.db"):
+            target = f"{home}/{name}".split("/")
+            pattern = plain.split("/")
+            shared = min(len(target), len(pattern))
+            if len(pattern) >= len(target) and matches_path("/".join(pattern[:shared]), "/".join(target)):
+                return "closed"
+    return None
 
 
 def matches_path(pattern: str, path: str) -> bool:

@@ -43,7 +43,8 @@ class World:
 
     `read_file` answers the first `SCRIPT_LIMIT_BYTES` + 1 bytes of a regular file, or None when there
     is none; `list_folder` the names in a folder; `real_path` a path with the links that exist followed.
-    None of the three may raise or wait.
+    None of the three may raise or wait. `other_homes` are further homes of Atlas on this machine, whose
+    vaults and settings are as closed as those of `atlas_home`.
     """
 
     home: str
@@ -56,3 +57,4 @@ class World:
     read_file: Callable[[str], bytes | None] = _no_file
     list_folder: Callable[[str], Iterable[str]] = _no_names
     real_path: Callable[[str], str] = _same_path
+    other_homes: tuple[str, ...] = ()

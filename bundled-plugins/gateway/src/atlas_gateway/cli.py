@@ -71,7 +71,9 @@ def token(
     """Print the token a server off loopback keeps in the vault, making it the first time."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        print(client.request("server.token", {"new": new})["token"])
+        found = client.request("server.token", {"new": new})
+    print(found["token"])
+    _note(terminal, found)
 
 
 @server.command("code")
@@ -82,10 +84,17 @@ def code(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("server.token", {"new": False})
+    _note(terminal, found)
     running = terminal.server()
     body = {"port": port or (running or {}).get("port") or found["port"], "token": found["token"]}
     text = base64.urlsafe_b64encode(json_module.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
     print(f"atlas1-{text}")
+
+
+def _note(terminal: Terminal, found: dict[str, Any]) -> None:
+    if terminal.server() is not None and not found["used"]:
+        said = "The server that runs now listens for this machine alone, or was given a token of its own, "
+        sys.stderr.write(f"{said}and does not take this one.\n")
 
 
 def schema(context: typer.Context) -> None:

@@ -20,7 +20,7 @@ CONNECT_SECONDS = 5.0
 
 def connect(server: Mapping[str, Json]) -> JsonRpcClient:
     """Connect to the server that wrote ``server.json`` in the home. Raises ServerError."""
-    return WebSocketClient("127.0.0.1", int(server["port"]))
+    return WebSocketClient(str(server.get("host", "127.0.0.1")), int(server["port"]))
 
 
 class WebSocketClient(JsonRpcClient):
@@ -34,7 +34,9 @@ class WebSocketClient(JsonRpcClient):
         try:
             self._socket = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket.sendall(self._protocol.send(Request(host=f"{host}:{port}", target="/ws")))
+            self._socket.sendall(
+                self._protocol.send(Request(host=f"[{host}]:{port}" if ":" in host else f"{host}:{port}", target="/ws"))
+            )
             end = time.monotonic() + CONNECT_SECONDS
             self._accepted = False
             while not self._accepted:

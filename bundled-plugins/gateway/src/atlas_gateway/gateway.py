@@ -93,7 +93,9 @@ class Gateway:
         return await self.token()
 
     def _write_server_file(self, port: int, token: str) -> None:
-        found = {"pid": os.getpid(), "port": port, "token": token}
+        host = self._ctx.section(ServerSettings).host
+        reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        found = {"pid": os.getpid(), "host": reached, "port": port, "token": token}
         replace_file(self._ctx.home / "run" / "server.json", json.dumps(found))
 
     async def _accept(self, listener: trio.SocketListener, nursery: trio.Nursery) -> None:

@@ -22,7 +22,7 @@ from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
 from atlas_sdk.values import Json
 
-from .gateway import GATEWAY
+from .gateway import GATEWAY, is_loopback
 from .settings import ServerSettings
 
 
@@ -118,10 +118,14 @@ class ServerToken(Params):
 
 
 class Token(BaseModel):
-    """The token that lets clients in off loopback, and the port of the settings."""
+    """The token that lets clients in off loopback, and the port of the settings.
+
+    ``used`` is false while the server that runs takes another: it is on loopback, or was started with one.
+    """
 
     token: str
     port: int
+    used: bool
 
 
 class SettingChange(Params):
@@ -260,7 +264,9 @@ def methods(ctx: PluginContext) -> list[Method]:
 
     async def server_token(params: ServerToken, caller: Caller) -> BaseModel:
         token = await services.need(GATEWAY).token(new=params.new)
-        return Token(token=token, port=ctx.section(ServerSettings).port)
+        settings = ctx.section(ServerSettings)
+        used = not settings.token and not is_loopback(settings.host)
+        return Token(token=token, port=settings.port, used=used)
 
     async def wire_schema(params: Nothing, caller: Caller) -> BaseModel:
         return WireSchema(wire=services.need(WIRE).schema())

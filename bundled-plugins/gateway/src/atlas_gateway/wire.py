@@ -17,6 +17,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
+from atlas_sdk.refusals import refusal
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.recovery import RECOVERY
@@ -30,6 +31,8 @@ CATCH_UP_EVENTS = 10_000
 """Further behind than this, a client does better to reload."""
 SEND_SECONDS = 30.0
 FIRST_SECONDS = 10.0
+LAST_ANSWER_SECONDS = 0.3
+"""How long a connection whose token was replaced still has, so that the one who asked is answered."""
 
 Receive = Callable[[], Awaitable[str | None]]
 Send = Callable[[str], Awaitable[None]]
@@ -125,7 +128,7 @@ class Session:
     def end(self) -> None:
         """End a connection that came in by a token."""
         if not self._trusted:
-            self._scope.cancel()
+            self._scope.deadline = anyio.current_time() + LAST_ANSWER_SECONDS
 
     async def run(self) -> None:
         """Serve until the client is gone or breaks a rule."""
@@ -180,13 +183,16 @@ class Session:
             try:
                 params = Initialize.model_validate(request.get("params") or {})
             except ValidationError as error:
-                raise BrokenFrameError(f"initialize is wrong: {_said(error)}", code="wrong_params") from None
+                _, said, hint = refusal(error, Initialize)
+                raise BrokenFrameError(f"initialize is wrong: {said}", hint=hint, code="wrong_params") from None
             if params.protocol != PROTOCOL:
                 hint = "Update the client." if params.protocol < PROTOCOL else "Update Atlas."
                 raise BrokenFrameError(f"The server speaks protocol {PROTOCOL}.", hint=hint, code="wrong_protocol")
             if not self._trusted and not self._lets_in(params.token):
                 raise BrokenFrameError(
-                    "The token is wrong.", hint="Take the one that atlas server token prints.", code="wrong_token"
+                    "The token is wrong.",
+                    hint="On this machine it is in the home's run/server.json; elsewhere, in its connection code.",
+                    code="wrong_token",
                 )
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
@@ -244,7 +250,8 @@ class Session:
         except Exception:  # a method's bug is logged and costs this one answer
             self._ctx.logger.exception("A method raised", extra={"method": name})
             frame = _failure(
-                id, AtlasError("Something went wrong inside Atlas.", hint="The log says what.", code="bug")
+                id,
+                AtlasError("Something went wrong inside Atlas.", hint="The log says what: logs/atlas.log.", code="bug"),
             )
         finally:
             self._in_flight -= 1
@@ -259,7 +266,8 @@ class Session:
         try:
             wanted = method.params.model_validate(params)
         except ValidationError as error:
-            raise AtlasError(f"{name} is wrong: {_said(error)}", code="wrong_params") from None
+            _, said, hint = refusal(error, method.params)
+            raise AtlasError(f"{name} is wrong: {said}", hint=hint, code="wrong_params") from None
         return await method.run(wanted, self)
 
 
@@ -275,12 +283,6 @@ def _parsed(frame: str) -> dict[str, Any]:
     if not isinstance(found.get("id"), str | int | None) or isinstance(found.get("id"), bool):
         raise BrokenFrameError("A request's id is text or a whole number.", code="not_request")
     return found
-
-
-def _said(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where or 'params'}: {first['msg'].lower()}."
 
 
 def _notification(event: NumberedEvent) -> str:

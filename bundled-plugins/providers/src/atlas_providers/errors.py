@@ -83,7 +83,7 @@ def explain(endpoint: Endpoint, model: str, trouble: Trouble) -> ProviderError:
         return error(
             "context",
             f"The conversation is too long for {model}.",
-            "Compact it with /compact, start a new one, or pick a model with a larger window.",
+            "Start a new one, or pick a model with a larger window.",
         )
     if status == 402 or _is_quota(text, trouble.retry_after):
         return error(
@@ -125,7 +125,11 @@ def explain(endpoint: Endpoint, model: str, trouble: Trouble) -> ProviderError:
         )
     if status == 408:
         return silent(endpoint, 0)
-    return error("request", f"{name} refused the request: {said}", "If it goes on, report it with atlas doctor.")
+    return error(
+        "request",
+        f"{name} refused the request: {said}",
+        "If it goes on, pick another model; atlas models check asks the provider.",
+    )
 
 
 def unreachable(endpoint: Endpoint) -> ProviderError:

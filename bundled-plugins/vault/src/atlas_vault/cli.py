@@ -67,7 +67,7 @@ def check(context: typer.Context, json: Json = False) -> None:
     if json:
         print(json_module.dumps(found, indent=2))
     elif not found["failed"]:
-        print(f"All {found['count']} secrets open.")
+        print("The one secret opens." if found["count"] == 1 else f"All {found['count']} secrets open.")
     for name in [] if json else found["failed"]:
         print(f"{name} does not open: store it again with atlas secrets set {name}.")
     if found["failed"]:

@@ -60,6 +60,9 @@ class AgeVault:
             import pyrage
 
             entries = self._read()
+            for known, entry in list(entries.items())[:1]:
+                if known != name:
+                    self._opened(entry, known)  # never leave values under two keys
             sealed = pyrage.encrypt(value.encode(), [self._identity(make=True).to_public()])
             entries[name] = {
                 "age": base64.b64encode(sealed).decode(),
@@ -91,8 +94,10 @@ class AgeVault:
 
     async def check(self) -> tuple[str, ...]:
         def work() -> tuple[str, ...]:
-            failed = []
-            for name, entry in sorted(self._read().items()):
+            failed, entries = [], self._read()
+            if entries:
+                self._identity(make=False)  # a missing key is told as such, and not as so many broken values
+            for name, entry in sorted(entries.items()):
                 try:
                     self._opened(entry, name)
                 except VaultError:
@@ -152,7 +157,7 @@ class AgeVault:
         except (pyrage.DecryptError, UnicodeDecodeError) as error:
             raise VaultError(
                 f"The vault's key does not open {name}.",
-                hint=f"Put back the key it was stored with, or store it again: atlas secrets set {name}.",
+                hint="Put back the key it was stored with, or move vault.json away and store the keys again.",
                 code="vault_key_wrong",
             ) from error
         self._hide(value)
