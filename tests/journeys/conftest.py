@@ -30,11 +30,18 @@ class AtlasHome:
         self.work = work
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
+        self.more_environ: dict[str, str] = {}
 
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-        return {**kept, "ATLAS_HOME": str(self.folder), "HOME": str(self.work.parent), "NO_COLOR": "1"}
+        return {
+            **kept,
+            "ATLAS_HOME": str(self.folder),
+            "HOME": str(self.work.parent),
+            "NO_COLOR": "1",
+            **self.more_environ,
+        }
 
     def use_model(self, url: str) -> None:
         """Have the stand-in answer."""
