@@ -37,6 +37,8 @@ def prepare() -> None:
 
     Two that start at once wait for each other; one that was killed half-way is begun afresh by the next.
     """
+    # Ctrl+C leaves a set-up half done, which the next one begins afresh; there is nothing to show for it.
+    sys.excepthook = _quietly_interrupted
     _need_python()
     if _is_current():
         return
@@ -218,6 +220,12 @@ def _replace(path: Path, text: str) -> None:
     beside = path.with_name(path.name + "-new")
     beside.write_text(text)
     beside.replace(path)
+
+
+def _quietly_interrupted(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        raise SystemExit(130)
+    sys.__excepthook__(kind, error, trace)  # type: ignore[arg-type]  # what the hook is given
 
 
 def _say(sentence: str) -> None:

@@ -49,12 +49,19 @@ class KeptScreen:
     def __init__(self, *answers: Any) -> None:
         self.shown: list[str] = []
         self.said: list[str] = []
+        self.recalled: list[Any] = []
+        self.unasked = False
         self._answers = deque(answers)
 
     def greet(self, conversation: Any, home: Any) -> None: ...
 
     def show(self, event: Notification) -> None:
         self.shown.append(event.method)
+
+    def recall(self, conversation: Any, messages: Any) -> None:
+        self.recalled = list(messages)
+
+    def list(self, conversations: Any) -> None: ...
 
     def say(self, text: str) -> None:
         self.said.append(text)
@@ -238,7 +245,7 @@ QUESTION: dict[str, Any] = {
         ("1\n", {"choices": ["once"], "text": ""}),
         ("3 not on a Friday\n", {"choices": ["deny"], "text": "not on a Friday"}),
         ("yes\n0\n4\n\n3\n", {"choices": ["deny"], "text": ""}),
-        ("", {"choices": ["deny"]}),
+        ("", {"choices": ["deny"], "text": "Nobody was at the terminal to be asked."}),
     ],
 )
 def test_an_approval_is_given_by_its_number_alone(typed: str, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:

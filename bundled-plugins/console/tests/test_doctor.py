@@ -72,7 +72,9 @@ async def found(ctx: FakeContext) -> dict[str, tuple[str, str]]:
 
 async def test_a_sound_home_has_nothing_to_mend(atlas_context: FakeContext) -> None:
     offer(atlas_context)
-    states = {id: state for id, (state, _) in (await found(atlas_context)).items() if id != "disk.free"}
+    states = {
+        id: state for id, (state, _) in (await found(atlas_context)).items() if id not in ("disk.free", "gate.on")
+    }
 
     assert set(states.values()) == {"ok"}
 

@@ -12,9 +12,12 @@ def main() -> int:
 
         print(f"atlas {__version__}")  # noqa: T201  # a command's answer
         return 0
-    from .cli import run
+    try:
+        from .cli import run
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _run(list(arguments))
     except (AtlasError, BaseExceptionGroup) as raised:
+        if isinstance(raised, BaseExceptionGroup) and raised.subgroup(KeyboardInterrupt):
+            return int(ExitCode.INTERRUPTED)
         error = lone(raised) if isinstance(raised, BaseExceptionGroup) else raised
         if error is None:
             raise
@@ -64,6 +66,9 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.write(_help(commands))
         return int(ExitCode.DONE)
     if not completing and name not in commands:
+        off = [one.name for one in found.manifests.values() if name in {command.name for command in one.cli}]
+        if off:
+            raise MisuseError(f"The command {name} is off.", hint=f"Turn it on: atlas plugins enable {off[0]}.")
         near = _near(name, commands)
         hint = f"Did you mean {near!r}? " if near else ""
         raise MisuseError(f"There is no command {name!r}.", hint=f"{hint}atlas --help lists them.")

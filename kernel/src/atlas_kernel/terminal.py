@@ -41,7 +41,7 @@ class HomeTerminal:
     def connect(self) -> Client:
         """Connect to the running server, else run the home in this process."""
         server = self.server()
-        if server is not None and _alive(server.get("pid")):
+        if server is not None:
             client = self._to_server(server)
         else:
             from atlas_sdk.in_process import InProcessClient
@@ -97,17 +97,3 @@ async def _until_signal(scope: Any) -> None:
         async for _ in received:
             scope.cancel()
             return
-
-
-def _alive(pid: Any) -> bool:
-    if not isinstance(pid, int):
-        return False
-    if os.name == "nt":
-        return True  # the connection itself will tell
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -232,7 +232,7 @@ class ToolCalls:
             if answer.how != "answered":
                 return _denied(verdict.rule, "Not run: nobody answered in time, and silence is no consent.")
             reason = f" Their reason: {answer.text}" if answer.text else ""
-            return Verdict("deny", verdict.rule, f"Not run: the user refused it.{reason}", by=answer.by or "person")
+            return Verdict("deny", verdict.rule, f"Not run: the user refused it.{reason}", by="person")
 
         settled, error = await caught(approve)
         if settled is None:

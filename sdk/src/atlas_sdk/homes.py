@@ -59,12 +59,14 @@ class Home:
             ) from error
 
     def server(self) -> dict[str, Any] | None:
-        """Return what the running server wrote of itself (``pid``, ``port``, ``token``), or None."""
+        """Return what the running server wrote of itself (``pid``, ``host``, ``port``, ``token``), or None."""
         try:
             found = json.loads(self.server_file.read_text("utf-8"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and isinstance(found.get("port"), int) else None
+        if not isinstance(found, dict) or not isinstance(found.get("port"), int):
+            return None
+        return found if is_alive(found.get("pid")) else None  # one that was killed took nothing away
 
 
 class Homes:
@@ -203,4 +205,19 @@ def _lock(file: IO[bytes]) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
+    return True
+
+
+def is_alive(pid: Any) -> bool:
+    """Say whether a process of that number runs; on Windows the connection itself will tell."""
+    if not isinstance(pid, int):
+        return False
+    if os.name == "nt":
+        return True  # the connection itself will tell
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
     return True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 
 from .client import JsonRpcClient
 from .errors import ServerError
@@ -22,10 +24,15 @@ class InProcessClient(JsonRpcClient):
 
     def __init__(self, open_home: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
         super().__init__()
-        from anyio.from_thread import start_blocking_portal
-
         self._frames: queue.Queue[str | None] = queue.Queue()
         self._exit = ExitStack()
+        # Half open it could neither be used nor closed, so Ctrl+C waits for the fraction of a second that takes.
+        with held_interrupt():
+            self._open(open_home)
+
+    def _open(self, open_home: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+        from anyio.from_thread import start_blocking_portal
+
         try:
             self._portal = self._exit.enter_context(start_blocking_portal("trio"))
             self._inbound = self._exit.enter_context(
@@ -48,7 +55,24 @@ class InProcessClient(JsonRpcClient):
         return frame
 
     def close(self) -> None:
-        self._exit.close()
+        with held_interrupt():
+            self._exit.close()
+
+
+@contextmanager
+def held_interrupt() -> Iterator[None]:
+    """Keep Ctrl+C for the end of the block, where it is raised as ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode
+from atlas_sdk.errors import ExitCode, MisuseError, ServerError
 from atlas_sdk.ids import new_id
 
 from .screen import JsonScreen, Screen, TextScreen
@@ -27,6 +27,7 @@ def chat(
     ] = None,
     folder: Annotated[str | None, typer.Option(help="Where the tools start (default: the folder you are in).")] = None,
     model: Annotated[str | None, typer.Option(help="The model of a new conversation: provider or provider/id.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the newest conversations instead.")] = False,
     no_auto: Annotated[bool, typer.Option("--no-auto", help="Start with auto mode off: more is reviewed.")] = False,
 ) -> None:
     """Talk to Atlas in the terminal. Ctrl+C stops the turn; Ctrl+D leaves. With - the prompt is standard input."""
@@ -36,25 +37,29 @@ def chat(
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     screen: Screen = JsonScreen(sys.stdout) if json else TextScreen(sys.stdout, sys.stderr, colour=colour)
     provider, _, name = (model or "").partition("/")
+    where = os.path.abspath(folder or os.getcwd())  # noqa: PTH100, PTH109  # as text, without following links
+    if not os.path.isdir(where):  # noqa: PTH112  # likewise
+        raise MisuseError(f"There is no folder {where}.", hint="--folder takes a folder that is there.")
     with terminal.connect() as client:
+        if listed:
+            screen.list(client.request("conversation.list", {"limit": 30})["conversations"])
+            return
         talk = Talk(client, screen)
         if conversation is not None:
             talk.go_on(conversation)
         else:
-            talk.begin(
-                {
-                    "id": new_id(),
-                    "folder": os.path.abspath(folder or os.getcwd()),  # noqa: PTH100, PTH109  # text, as the user typed it
-                    "provider": provider,
-                    "model": name,
-                    "auto_mode": not no_auto,
-                }
-            )
-        if prompt is not None:
-            raise typer.Exit(int(talk.say(prompt)))
-        screen.greet(talk.conversation, client.request("home.show"))
-        while (line := screen.ask_line()) is not None:
-            if line.strip():
-                talk.say(line)
+            talk.begin({"id": new_id(), "folder": where, "provider": provider, "model": name, "auto_mode": not no_auto})
+        try:
+            if prompt is not None:
+                raise typer.Exit(int(talk.say(prompt)))
+            screen.greet(talk.conversation, client.request("home.show"))
+            if conversation is not None:
+                talk.join()
+            while (line := screen.ask_line()) is not None:
+                if line.strip():
+                    talk.say(line)
+        except ServerError:
+            screen.leave(talk.conversation["id"])
+            raise
         screen.leave(talk.conversation["id"])
     raise typer.Exit(int(ExitCode.DONE))

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
 from atlas_sdk.client import Notification
 
+from .keyboard import forget_typed_ahead, read_line, read_message
+
 RESULT_CHARS = 100
+RECALL_CHARS = 200
 ARGUMENT_CHARS = 80
 
 
 class Screen(Protocol):
-    """Where a conversation is shown."""
+    """Where a conversation is shown. ``unasked`` turns true when a question found nobody to answer it."""
+
+    unasked: bool
 
     def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None: ...
 
     def show(self, event: Notification) -> None: ...
+
+    def recall(self, conversation: dict[str, Any], messages: Sequence[dict[str, Any]]) -> None: ...
+
+    def list(self, conversations: Sequence[dict[str, Any]]) -> None: ...
 
     def say(self, text: str) -> None: ...
 
@@ -37,11 +47,26 @@ class TextScreen:
         self._colour = colour
         self._streamed = False
         self._line_open = False
+        self.unasked = False
 
     def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None:
         self.say(f"Atlas {home['version']}, in {conversation['folder']}. Ctrl+C stops a turn, Ctrl+D leaves.")
+        if conversation["auto_mode"]:
+            self.say("Auto mode is on: dangerous commands run unreviewed. --no-auto starts with it off.")
         for interrupted in home["interrupted"]:
             self.say(interrupted)
+
+    def list(self, conversations: Sequence[dict[str, Any]]) -> None:
+        for one in conversations:
+            self._write(f"{one['id']}  {one['updated_at'][:16].replace('T', ' ')}  {one['title'] or 'Untitled'}\n")
+
+    def recall(self, conversation: dict[str, Any], messages: Sequence[dict[str, Any]]) -> None:
+        when = conversation["updated_at"][:16].replace("T", " ")
+        self._dim(f"“{conversation['title'] or 'Untitled'}”, last used {when} (UTC)")
+        for message in messages:
+            said = " ".join(" ".join(part["text"] for part in message["parts"] if _is_said(part)).split())
+            if said:
+                self._dim(f"{'>' if message['role'] == 'user' else ' '} {said[:RECALL_CHARS]}")
 
     def show(self, event: Notification) -> None:
         params = event.params
@@ -95,15 +120,19 @@ class TextScreen:
             self.say(f"  - {part}")
         if question["why"]:
             self.say(f"  {question['why']}")
+        forget_typed_ahead()
         choices = question["choices"]
         for number, choice in enumerate(choices, start=1):
             extra = f" ({question['always']})" if choice["id"] == "always" and question["always"] else ""
-            self.say(f"  {number}. {choice['label']}{extra}")
+            more = f" ({choice['description']})" if choice.get("description") else ""
+            self.say(f"  {number}. {choice['label']}{extra}{more}")
         while True:
-            line = self._read_line("  Answer: ")
+            line = read_line("  Answer: ", self._talk)
             if line is None:
+                self.unasked = True
                 self.say("  Nobody is here to answer, so it is refused.")
-                return {"choices": ["deny"]} if question["kind"] == "approval" else {"text": ""}
+                nobody = "Nobody was at the terminal to be asked."
+                return {"choices": ["deny"], "text": nobody} if question["kind"] == "approval" else {"text": ""}
             picked, _, rest = line.strip().partition(" ")
             if picked.isdigit() and 1 <= int(picked) <= len(choices):
                 return {"choices": [choices[int(picked) - 1]["id"]], "text": rest}
@@ -114,18 +143,13 @@ class TextScreen:
     def ask_line(self) -> str | None:
         self._close_line()
         try:
-            return self._read_line("\n> ")
+            return read_message("\n> ", self._talk)
         except KeyboardInterrupt:
-            return None
+            self.say("\nCtrl+D leaves.")
+            return ""
 
     def leave(self, conversation: str) -> None:
         self.say(f"\nTo go on: atlas chat --conversation {conversation}")
-
-    def _read_line(self, prompt: str) -> str | None:
-        self._talk.write(prompt)
-        self._talk.flush()
-        line = sys.stdin.readline()
-        return line.rstrip("\n") if line else None
 
     def _write(self, text: str) -> None:
         self._out.write(text)
@@ -148,12 +172,20 @@ class JsonScreen:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self.unasked = False
 
     def greet(self, conversation: dict[str, Any], home: dict[str, Any]) -> None:
         self._line({"method": "home", "params": {"home": home, "conversation": conversation}})
 
     def show(self, event: Notification) -> None:
         self._line({"method": event.method, "params": event.params})
+
+    def list(self, conversations: Sequence[dict[str, Any]]) -> None:
+        for one in conversations:
+            self._line(one)
+
+    def recall(self, conversation: dict[str, Any], messages: Sequence[dict[str, Any]]) -> None:
+        self._line({"method": "recalled", "params": {"conversation": conversation, "messages": messages}})
 
     def say(self, text: str) -> None:
         self._line({"method": "talk", "params": {"text": text}})
@@ -164,6 +196,7 @@ class JsonScreen:
             found = json.loads(line)
             return {"choices": [str(choice) for choice in found.get("choices", [])], "text": str(found.get("text", ""))}
         except (ValueError, AttributeError, TypeError):
+            self.unasked = not line
             return {"choices": ["deny"]} if question["kind"] == "approval" else {"text": ""}
 
     def ask_line(self) -> str | None:
@@ -176,6 +209,10 @@ class JsonScreen:
     def _line(self, value: dict[str, Any]) -> None:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
         self._out.flush()
+
+
+def _is_said(part: dict[str, Any]) -> bool:
+    return part["type"] == "text" and not part["source"]
 
 
 def _short(arguments: Any) -> str:

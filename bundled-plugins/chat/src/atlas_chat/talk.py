@@ -11,6 +11,7 @@ from atlas_sdk.ids import new_id
 from .screen import Screen
 
 STOP_SECONDS = 10.0
+RECALLED = 4
 
 
 class Talk:
@@ -35,18 +36,35 @@ class Talk:
             id = found[0]["id"]
         self.conversation = self._client.request("conversation.get", {"conversation": id})["conversation"]
 
+    def join(self) -> None:
+        """Show where the conversation stands, and follow a turn that runs to its end, its questions among it."""
+        id = self.conversation["id"]
+        history = self._client.request("conversation.history", {"conversation": id, "limit": RECALLED})["messages"]
+        self._screen.recall(self.conversation, history)
+        turn = self._client.request("conversation.get", {"conversation": id})["turn"]
+        if turn is not None:
+            self._screen.say("A turn is running here.")
+            for question in self._client.request("question.list", {"conversation": id})["questions"]:
+                self._answer(question)
+            self._until_ended(turn["cause"], turn["id"])
+
     def say(self, text: str) -> ExitCode:
         """Say something and follow the turn; Ctrl+C stops it. Returns how it ended."""
         id = self.conversation["id"]
         accepted = self._client.request("message.send", {"conversation": id, "text": text, "client_id": new_id()})
+        ended = self._until_ended(accepted["message"], "")
+        return ExitCode.REFUSED if ended is ExitCode.DONE and self._screen.unasked else ended
+
+    def _until_ended(self, message: str, turn: str) -> ExitCode:
+        id = self.conversation["id"]
         stopping = False
-        self._turn = ""
+        self._turn = turn
         while True:
             try:
                 event = self._client.next_notification(timeout=None)
                 if event is None or event.params.get("conversation") != id:
                     continue
-                ended = self._follow(event, accepted["message"], stopping=stopping)
+                ended = self._follow(event, message, stopping=stopping)
                 if ended is not None:
                     return ended
             except KeyboardInterrupt:

@@ -141,6 +141,7 @@ def home_delete(name: str, yes: Yes = False) -> None:
             hint=f"To remove everything, close Atlas and delete {found.folder}.",
         )
     if not _agreed(f"Delete {found.folder} and everything in it?", yes=yes):
+        _say("Nothing was deleted.")
         raise typer.Exit(int(ExitCode.INTERRUPTED))
     lock = HomeLock(found)
     lock.take()
@@ -179,7 +180,7 @@ def _declares(row: Any) -> str:
 
 @plugins.command("enable")
 def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
-    """Turn a plugin on, after showing what it declares."""
+    """Turn a plugin on, after showing what it declares. What came with Atlas needs no consent."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         row = _row(client.request("plugin.list")["plugins"], name)
@@ -281,7 +282,12 @@ def log_mask(
     """Read lines on standard input and print them as the log would write them."""
     from atlas_sdk.masking import Masker
 
-    masker = Masker(known.read_text("utf-8").splitlines() if known else ())
+    try:
+        masker = Masker(known.read_text("utf-8").splitlines() if known else ())
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisuseError(
+            f"{known} cannot be read.", hint="--known takes a text file of values, one a line."
+        ) from error
     for line in sys.stdin:
         sys.stdout.write(masker.mask(line))
 

@@ -12,6 +12,7 @@ from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.methods import Caller, Method
+from atlas_sdk.services.gate import GATE
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.store import STORE
@@ -101,6 +102,13 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         broken = [f"{row.name}: {row.why}" for row in rows if row.state in ("broken", "needs")]
         return Finding("warning", " ".join(broken)) if broken else Finding("ok", "Every plugin that is wanted is on.")
 
+    async def gate() -> Finding:
+        if ctx.services.get(GATE) is None:
+            return Finding(
+                "warning", "The approval gate is off, so nothing but reading runs: atlas plugins enable gate."
+            )
+        return Finding("ok", "The approval gate is on.")
+
     async def used() -> Finding:
         home = ctx.services.need(HOME)
         unused = [
@@ -116,5 +124,6 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         Check("disk.free", "There is room on the disk", disk),
         Check("database.sound", "The database is sound", database),
         Check("plugins.on", "Plugins are on", states),
+        Check("gate.on", "The approval gate is on", gate),
         Check("plugins.used", "What plugins add is used", used),
     ]

@@ -26,6 +26,8 @@ def docs(
     """Read the documentation of this Atlas: the list of pages, one page, a search, or every page."""
     if words and whole:
         raise MisuseError("--search and --all do not go together.")
+    if words and not "".join([*words, *(more or [])]).strip():
+        raise MisuseError("There is nothing to search for.")
     if words:
         _search([*words, *(more or [])], page, json=json)
         return

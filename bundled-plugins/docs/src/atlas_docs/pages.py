@@ -53,7 +53,7 @@ def all_pages() -> list[Page]:
     for folder in FOLDERS:
         for path in sorted((root / folder).glob("*.md")):
             if path.name not in LEFT_OUT:
-                text = path.read_text("utf-8")
+                text = "".join(line for line in path.read_text("utf-8").splitlines(True) if not line.startswith("<!--"))
                 name = path.relative_to(root).with_suffix("").as_posix()
                 title = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), name)
                 pages.append(Page(name, title, text))

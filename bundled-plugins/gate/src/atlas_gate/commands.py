@@ -11,6 +11,7 @@ import typer
 
 from atlas_gate import cli
 from atlas_sdk.commands import Terminal
+from atlas_sdk.errors import MisuseError
 
 gate = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -24,6 +25,8 @@ def explain(
 ) -> None:
     """Say how a command is read, which rule decides, and what each mode would do. Nothing is run."""
     terminal: Terminal = context.obj
+    if not command.strip():
+        raise MisuseError("There is no command to explain.", hint="Put the whole line in quotes.")
     with terminal.connect() as client:
         found = client.request("gate.explain", {"command": command, "folder": os.getcwd()})  # noqa: PTH109  # as text
     if json:
@@ -39,12 +42,12 @@ def explain(
         f"With auto mode off it {said[found['ask']['verdict']]}; with auto mode on it {said[found['auto']['verdict']]}."
     )
     print(f"{found['ask']['why']} (rule {found['ask']['rule']})")
-    print("It is read as:")
+    print("It is read as:" if found["parts"] else "It could not be read into parts.")
     for number, part in enumerate(found["parts"], start=1):
         print(f"  {number}. {part}")
     for script in found["scripts"]:
         print(f"  and the script {script}")
-    if found["ask"]["verdict"] == "review":
+    if found["ask"]["verdict"] == "review" and found["parts"]:
         print(f"“Always” would save: {found['always']}" if found["always"] else "“Always” is not offered for it.")
 
 

@@ -103,7 +103,8 @@ def methods(ctx: PluginContext) -> list[Method]:
 
 def _decision(row: Call) -> Decision:
     arguments = row.arguments if isinstance(row.arguments, dict) else {}
-    what = arguments.get("command") or arguments.get("path") or ""
+    words = [value for value in arguments.values() if isinstance(value, str)]
+    what = arguments.get("command") or arguments.get("path") or next(iter(words), "")
     return Decision(
         at=row.started_at.isoformat(timespec="seconds"),
         tool=row.tool,

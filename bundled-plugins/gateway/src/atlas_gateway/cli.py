@@ -40,6 +40,8 @@ def serve(
 
         async def ready(bound: int) -> None:
             print(f"ATLAS_SERVER_READY port={bound}", flush=True)
+            if sys.stderr.isatty():
+                sys.stderr.write(f"Atlas listens on port {bound}. Ctrl+C stops it.\n")
 
         async with anyio.create_task_group() as group:
             if parent_pid is not None:
@@ -78,7 +80,8 @@ def token(
 
 @server.command("code")
 def code(
-    context: typer.Context, port: Annotated[int | None, typer.Option(help="The port clients reach.")] = None
+    context: typer.Context,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port clients reach.")] = None,
 ) -> None:
     """Print the connection code another machine's app opens this home with. A secret: it holds the token."""
     terminal: Terminal = context.obj

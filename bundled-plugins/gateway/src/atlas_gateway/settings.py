@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from atlas_sdk.settings import SettingsSection, setting
 
 
@@ -16,7 +18,13 @@ class ServerSettings(SettingsSection):
         "The address the server listens on: this machine only, unless told otherwise. "
         "0.0.0.0 belongs only inside a container or behind a firewall.",
     )
-    port: int = setting(18790, "The port the server listens on. 0 lets the system choose one.")
+    port: int = Field(
+        default=18790,
+        ge=0,
+        le=65535,
+        description="The port the server listens on. 0 lets the system choose one.",
+        json_schema_extra={"secret": False, "screen": False},
+    )
     token: str = setting(
         "", "What a client presents to be let in. Unset, the server makes a fresh one for each start.", secret=True
     )

@@ -20,7 +20,7 @@ ONCE = Choice(id="once", label="Allow once")
 CONVERSATION = Choice(id="conversation", label="Allow for this conversation")
 ALWAYS = Choice(id="always", label="Always allow")
 SCOPES: dict[str, Scope] = {"once": "once", "conversation": "conversation", "always": "always"}
-DENY = Choice(id="deny", label="Deny")
+DENY = Choice(id="deny", label="Deny", description="A reason may follow.")
 
 
 @dataclass

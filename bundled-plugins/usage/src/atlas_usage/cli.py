@@ -26,9 +26,9 @@ def usage(
         return
     total = report["total"]
     if not total["calls"]:
-        print(f"No model was called in the last {days} days.")
+        print("No model was called today." if days == 1 else f"No model was called in the last {days} days.")
         return
-    print(f"The last {days} days: {_line(total)}")
+    print(f"{'Today' if days == 1 else f'The last {days} days'}: {_line(total)}")
     for title, key in (("By day", "by_day"), ("By model", "by_model"), ("By purpose", "by_purpose")):
         print(f"\n{title}")
         width = max(len(row["name"]) for row in report[key])

@@ -24,7 +24,10 @@ def set_(context: typer.Context, name: Annotated[str, typer.Argument(help="Such 
 
         value = getpass.getpass(f"{name}: ")
     else:
-        value = sys.stdin.read()
+        try:
+            value = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise MisuseError("The value is not text.", hint="Encode it first, with base64 for example.") from error
     value = value.strip()
     if not value:
         raise MisuseError("The value is empty.", hint=f"Pipe it in: atlas secrets set {name} < file.")
