@@ -309,6 +309,23 @@ async def test_an_oversized_result_goes_whole_to_a_file(open_home: OpenHome, pro
         assert len(await anyio.Path(kept).read_text()) == 100_000
 
 
+async def test_a_message_that_steers_passes_one_that_is_queued(open_home: OpenHome, probe: Probe) -> None:
+    async def both(request: ModelRequest) -> Any:
+        await say(app, id, "later", delivery="queue")
+        await say(app, id, "now", delivery="steer")
+        return says("first")
+
+    probe.provider.script = [both, says("steered"), says("queued")]
+    async with open_home() as app:
+        id = await start(app)
+
+        path = await turn(app, id, "go")
+
+        said = [message.text().split("\n")[-1] for message in path]
+        assert said == ["go", "first", "now", "steered", "later", "queued"]
+        assert len(probe.provider.requests) == 3
+
+
 async def test_an_edit_makes_a_sibling_and_moves_the_head(open_home: OpenHome, probe: Probe) -> None:
     probe.provider.script = [says("one"), says("two"), says("other two")]
     async with open_home() as app:
