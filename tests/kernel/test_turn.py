@@ -13,6 +13,7 @@ from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
 from atlas_sdk.messages import ToolResultPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Call, Effect, ModelCall, Turn
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolResult
 
@@ -338,3 +339,28 @@ async def test_an_edit_makes_a_sibling_and_moves_the_head(open_home: OpenHome, p
         assert [message.text().split("\n")[-1] for message in path] == ["1", "one", "2, edited", "other two"]
     async with open_home() as app:
         assert [message.id for message in await app.conversations.path(id)] == [message.id for message in path]
+
+
+async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHome, probe: Probe) -> None:
+    async def progress(arguments: Any, host: Any) -> str:
+        host.progress("the key is swordfish-123456")
+        return "ok"
+
+    probe.tools[0] = replace(probe.tools[0], run=progress)
+    probe.provider.script = [says("told"), calls(("echo", {"text": "a"})), says("done")]
+    async with open_home() as app:
+        app.services.need(LOG).add("swordfish-123456")
+        id = await start(app)
+        async with app.bus.subscribe() as feed:
+            await app.conversations.notify(id, "It said swordfish-123456.", source="run_command")
+            await app.conversations.wait(id)
+            path = await turn(app, id, "go")
+            seen = []
+            async for event in feed:
+                seen.append(event.event.model_dump_json())
+                if seen[-1].count("turn.ended") and len([one for one in seen if "turn.ended" in one]) == 2:
+                    break
+
+        assert "***" in path[0].text()
+        assert any("tool.progressed" in one for one in seen)
+        assert not [one for one in [*seen, *(message.text() for message in path)] if "swordfish" in one]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from atlas_sdk.messages import Message, Part, Sender, TextPart
 from atlas_sdk.records import Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
 
@@ -65,8 +67,7 @@ class Conversations:
         return record
 
     async def get(self, id: str) -> Conversation:
-        live = self._live.get(id)
-        return live.record if live is not None else await self._stored(id)
+        return live.record if (live := self._live.get(id)) is not None else await self._stored(id)
 
     async def list(
         self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
@@ -170,13 +171,10 @@ class Conversations:
                     live.turn = live.scope = None
                     idle = live.idle
                     if ended is not None and ended.state == "done" and live.waiting and not self.closing:
-                        waiting = live.waiting.pop(0)
-                        if not await logged("taking a waiting message", self._take, live, waiting.message):
+                        waiting, take = live.waiting.pop(0), partial(self._begin, taken=True)
+                        if not await logged("taking a waiting message", take, live, waiting.message):
                             live.waiting.insert(0, waiting)
                     idle.set()
-
-    async def _take(self, live: Live, message: Message) -> None:
-        await self._begin(live, message, taken=True)
 
     async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:
         live = self._live.get(id)
@@ -186,8 +184,7 @@ class Conversations:
         return await self._place.services.need(STORE).path(id, limit=limit)
 
     async def running(self, id: str) -> Turn | None:
-        live = self._live.get(id)
-        return live.turn if live is not None else None
+        return live.turn if (live := self._live.get(id)) is not None else None
 
     async def stop(self, id: str) -> bool:
         live = self._live.get(id)
@@ -203,7 +200,7 @@ class Conversations:
             await live.idle.wait()
 
     async def notify(self, conversation: str, text: str, *, source: str, cause: str | None = None) -> str:
-        part = TextPart(text=text, trust="outside", source=source)
+        part = TextPart(text=self._place.services.need(LOG).mask_known(text), trust="outside", source=source)
         sender = Sender(kind="notice", name=source)
         return (await self.send(conversation, [part], sender=sender, cause=cause)).message
 

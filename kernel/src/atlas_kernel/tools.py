@@ -300,7 +300,8 @@ class Host:
         self.sees_images = sees_images
 
     def progress(self, text: str) -> None:
-        self._place.bus.publish(ToolProgressed(conversation=self.conversation, call=self.call, text=text))
+        shown = self._place.services.need(LOG).mask_known(text)
+        self._place.bus.publish(ToolProgressed(conversation=self.conversation, call=self.call, text=shown))
 
     @asynccontextmanager
     async def effect(self, kind: Literal["file", "process", "host"], target: str) -> AsyncIterator[None]:
