@@ -341,6 +341,21 @@ async def test_an_edit_makes_a_sibling_and_moves_the_head(open_home: OpenHome, p
         assert [message.id for message in await app.conversations.path(id)] == [message.id for message in path]
 
 
+async def test_nothing_is_said_between_a_call_and_its_result(open_home: OpenHome, probe: Probe) -> None:
+    probe.provider.script = [calls(("echo", {"text": "a"}), ("echo", {"text": "b"})), says("heard")]
+    async with open_home() as app:
+        id = await start(app)
+        path = await turn(app, id, "go")
+
+        for between in path[1:3]:
+            with pytest.raises(AtlasError, match="between a call and its result"):
+                await say(app, id, "edited", parent=between.id)
+
+        assert await app.conversations.path(id) == path
+        edited = await turn(app, id, "edited", parent=path[3].id)
+        assert [message.id for message in edited[:4]] == [message.id for message in path[:4]]
+
+
 async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHome, probe: Probe) -> None:
     async def progress(arguments: Any, host: Any) -> str:
         host.progress("the key is swordfish-123456")

@@ -13,7 +13,7 @@ import anyio
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Part, Sender, TextPart
+from atlas_sdk.messages import Message, Part, Sender, TextPart, unpaired
 from atlas_sdk.records import Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
@@ -250,12 +250,13 @@ class Conversations:
             del self._live[id]
 
     def _branch(self, live: Live, parent: str) -> None:
-        for index, message in enumerate(live.path):
-            if message.id == parent:
-                del live.path[index + 1 :]
-                live.record = live.record.model_copy(update={"head": parent})
-                return
-        raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+        ids = [message.id for message in live.path]
+        if parent not in ids:
+            raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+        path = live.path[: ids.index(parent) + 1]
+        if unpaired(path):
+            raise MisuseError("Nothing can be said between a call and its result.")
+        live.path, live.record = path, live.record.model_copy(update={"head": parent})
 
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""
