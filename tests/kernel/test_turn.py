@@ -356,6 +356,27 @@ async def test_nothing_is_said_between_a_call_and_its_result(open_home: OpenHome
         assert [message.id for message in edited[:4]] == [message.id for message in path[:4]]
 
 
+async def test_an_edit_that_could_not_be_kept_changes_nothing(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_home() as app:
+        id = await start(app)
+        await turn(app, id, "1")
+        path = await turn(app, id, "2")
+        before = await app.conversations.get(id)
+
+        async def full(*_: Any) -> Any:
+            raise AtlasError("The disk is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(app.services.need(STORE), "commit", full)
+            with pytest.raises(AtlasError, match="full"):
+                await say(app, id, "edited", parent=path[1].id)
+
+        assert await app.conversations.path(id) == path
+        assert await app.conversations.get(id) == before
+
+
 async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHome, probe: Probe) -> None:
     async def progress(arguments: Any, host: Any) -> str:
         host.progress("the key is swordfish-123456")

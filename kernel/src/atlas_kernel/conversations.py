@@ -121,15 +121,20 @@ class Conversations:
         busy, moves = live.turn is not None, message.parent not in (None, live.record.head)
         if busy and moves:
             raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
-        if moves and message.parent is not None:
-            self._branch(live, message.parent)
-        parts = (*self._notes(live, message.created_at), *message.parts)
-        message = message.model_copy(update={"parts": parts, "parent": None, "queued": busy})
-        if busy:
-            await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
-            live.waiting.append(Waiting(message, delivery))
-            return Accepted(message=message.id, how="steered" if delivery == "steer" else "queued")
-        await self._begin(live, message)
+        kept = live.record, live.path
+        try:
+            if moves and message.parent is not None:
+                self._branch(live, message.parent)
+            parts = (*self._notes(live, message.created_at), *message.parts)
+            message = message.model_copy(update={"parts": parts, "parent": None, "queued": busy})
+            if busy:
+                await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
+                live.waiting.append(Waiting(message, delivery))
+                return Accepted(message=message.id, how="steered" if delivery == "steer" else "queued")
+            await self._begin(live, message)
+        except BaseException:
+            live.record, live.path = kept
+            raise
         return Accepted(message=message.id, how="started")
 
     async def _begin(self, live: Live, message: Message, *, taken: bool = False) -> None:
