@@ -13,6 +13,7 @@ from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
 from atlas_sdk.messages import ToolResultPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Call, Effect, ModelCall, Turn
+from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolResult
@@ -375,6 +376,17 @@ async def test_an_edit_that_could_not_be_kept_changes_nothing(
 
         assert await app.conversations.path(id) == path
         assert await app.conversations.get(id) == before
+
+
+async def test_a_conversation_made_twice_at_once_is_made_once(open_home: OpenHome) -> None:
+    async with open_home() as app:
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                draft = ConversationDraft(folder=str(app.home.folder), title=str(number))
+                group.start_soon(lambda draft=draft: app.conversations.create(draft, id="made-by-a-client"))
+
+        events = await app.services.need(STORE).events(after=0)
+        assert [event.event.type for event in events].count("conversation.created") == 1
 
 
 async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHome, probe: Probe) -> None:

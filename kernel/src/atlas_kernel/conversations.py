@@ -57,14 +57,15 @@ class Conversations:
 
     async def create(self, draft: ConversationDraft, *, id: str | None = None) -> Conversation:
         store = self._place.services.need(STORE)
-        if id is not None and (found := await store.get(Conversation, id)) is not None:
-            return found
-        now = self._place.clock.now()
-        folder = draft.folder or self._settings.section(WorkspaceSettings).folder or str(Path.home())
-        fields = {**dict(draft), "folder": folder, "id": id or new_id(), "created_at": now, "updated_at": now}
-        record = Conversation.model_validate(fields)
-        await store.commit([record], [ConversationCreated(conversation=record.id, state=record)])
-        return record
+        async with self._opening:
+            if id is not None and (found := await store.get(Conversation, id)) is not None:
+                return found
+            now = self._place.clock.now()
+            folder = draft.folder or self._settings.section(WorkspaceSettings).folder or str(Path.home())
+            fields = {**dict(draft), "folder": folder, "id": id or new_id(), "created_at": now, "updated_at": now}
+            record = Conversation.model_validate(fields)
+            await store.commit([record], [ConversationCreated(conversation=record.id, state=record)])
+            return record
 
     async def get(self, id: str) -> Conversation:
         return live.record if (live := self._live.get(id)) is not None else await self._stored(id)
