@@ -220,3 +220,18 @@ def test_commands_go_through_the_running_server(atlas: AtlasHome, model: Any) ->
     assert "1 calls" in atlas.run("usage").stdout
     assert atlas.run("secrets", "set", "OPENAI_API_KEY", stdin="sk-one\n").returncode == 0
     assert "OPENAI_API_KEY" in atlas.run("secrets", "list").stdout
+
+
+def test_half_a_character_is_taken_as_unreadable(atlas: AtlasHome, model: Any) -> None:
+    model([say("Fine.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = client.request("conversation.create", {"folder": str(atlas.work), "title": "x\ud83d"})["conversation"][
+            "id"
+        ]
+        client.request("message.send", {"conversation": id, "text": "half \ud83d"})
+        assert until(client, "turn.ended").params["turn"]["state"] == "done"
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+        assert history[0]["parts"][-1]["text"] == "half \ufffd"
+        client.send_frame('{"id": "\\ud83d", "method": "\\ud83d"}')
+        assert client.request("home.show")["version"]

@@ -412,3 +412,17 @@ async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHom
         assert "***" in path[0].text()
         assert any("tool.progressed" in one for one in seen)
         assert not [one for one in [*seen, *(message.text() for message in path)] if "swordfish" in one]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [('{"text": "a\\ud83d"}', "You said a\ufffd"), ("[" * 100_000, "not a JSON object")]
+)
+async def test_arguments_nobody_could_keep_cost_their_own_call(
+    open_home: OpenHome, probe: Probe, arguments: str, said: str
+) -> None:
+    probe.provider.script = [calls(("echo", arguments)), says("ok")]
+    async with open_home() as app:
+        path = await turn(app, await start(app), "go")
+
+        assert said in results(path)[0].content[0].text  # type: ignore[union-attr]
+        assert path[-1].text() == "ok"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool, ToolError, ToolResult
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json, read_json
 
 from .chain import chained
 from .events import Bus
@@ -348,7 +347,7 @@ class Host:
 
 def _arguments(call: ToolCallPart) -> Json:
     try:
-        return json.loads(call.arguments or "{}")
+        return read_json(call.arguments or "{}")
     except ValueError:
         return {"unreadable": call.arguments}
 

@@ -21,7 +21,7 @@ from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json, read_json
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -267,8 +267,8 @@ def _parsed(frame: str) -> dict[str, Any]:
     if len(frame) > MAX_FRAME_CHARS:
         raise BrokenFrameError("The frame is over 8 MiB.", hint="Send files by HTTP.", code="too_large")
     try:
-        found = json.loads(frame)
-    except (ValueError, RecursionError):
+        found = read_json(frame)
+    except ValueError:
         raise BrokenFrameError("The frame is not JSON.", code="not_json") from None
     if not isinstance(found, dict) or not isinstance(found.get("method"), str):
         raise BrokenFrameError("The frame is not a JSON-RPC request.", code="not_request")
