@@ -139,6 +139,18 @@ def test_pages_of_other_sites_and_odd_names_are_turned_away(atlas: AtlasHome) ->
         assert raw(atlas.port, request.encode())[9:12] == status
 
 
+def test_addresses_that_are_none_are_answered(atlas: AtlasHome) -> None:
+    atlas.start()
+    here = f"Host: 127.0.0.1:{atlas.port}\r\n"
+    head = f"{here}Authorization: Bearer {atlas.token}\r\nConnection: close\r\n"
+
+    assert b" 403 " in raw(atlas.port, f"GET /healthz HTTP/1.1\r\n{head}Origin: http://[\r\n\r\n".encode())
+    assert b" 404 " in raw(atlas.port, f"GET //[ HTTP/1.1\r\n{head}\r\n".encode())
+    upgrade = UPGRADE.format(host=f"127.0.0.1:{atlas.port}", more="Origin: http://[\r\n", target="/ws")
+    assert raw(atlas.port, upgrade.encode())[:12] == b"HTTP/1.1 403"
+    assert "Traceback" not in atlas.errors()
+
+
 def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
     atlas.start()
     data = bytes(range(256)) * 100

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import h11
 import trio
@@ -117,13 +117,20 @@ def _head(seen: bytes) -> Head | None:
     return Head(method, target, headers)
 
 
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:  # no address: nothing is there, and nobody is allowed from there
+        return SplitResult("", "", "", "", "")
+
+
 def _refusal(head: Head, host_allowed: Callable[[str], bool]) -> str:
     """Say why a request comes from where it may not, or nothing. A page of another site is such a place."""
     host = head.headers.get("host", "")
     if not host or not host_allowed(host):
         return "This name is not one Atlas answers to."
     origin = head.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and _split(origin).netloc.lower() != host.lower():
         return "Pages of another site may not talk to Atlas."
     return ""
 
@@ -208,7 +215,7 @@ class _Http:
     async def _answer(self, request: h11.Request) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
         head = Head(request.method.decode("latin-1"), request.target.decode("latin-1"), headers)
-        path = urlsplit(head.target).path
+        path = _split(head.target).path
         why = _refusal(head, self._host_allowed)
         if why:
             await self._reply(403, {"error": why}, close=True)
