@@ -165,6 +165,19 @@ def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
     assert down.partition(b"\r\n\r\n")[2] == data
 
 
+def test_a_file_with_a_type_that_is_none_comes_down_too(atlas: AtlasHome) -> None:
+    atlas.start()
+    head = f"Host: 127.0.0.1:{atlas.port}\r\nAuthorization: Bearer {atlas.token}\r\nConnection: close\r\n"
+    for media_type in ("a\tb\xff", "", "text", "x/y z"):
+        up = f"POST /files HTTP/1.1\r\n{head}Content-Type: {media_type}\r\nContent-Length: 4\r\n\r\nabcd"
+        id = raw(atlas.port, up.encode("latin-1")).rpartition(b'"id": "')[2][:64].decode()
+
+        down = raw(atlas.port, f"GET /files/{id} HTTP/1.1\r\n{head}\r\n".encode())
+
+        assert b" 200 " in down
+        assert b"content-type: application/octet-stream" in down.lower()
+
+
 def until_refused(client: WebSocketClient) -> None:
     while True:
         client.request("home.show", timeout=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ HANDSHAKE_SECONDS = 10.0
 BODY_SECONDS = 120.0
 UPLOAD_BYTES = 50 * 1024 * 1024
 CHUNK = 65536
+_MEDIA_TYPE = re.compile(r"[\w.+!#$&^-]{1,100}/[\w.+!#$&^-]{1,100}", re.ASCII)
 
 
 class Replay(trio.abc.HalfCloseableStream):
@@ -254,7 +256,9 @@ class _Http:
         if len(body) > UPLOAD_BYTES:
             await self._reply(413, {"error": "A file may have 50 MB at most."}, close=True)
             return
-        media_type = headers.get("content-type", "application/octet-stream").split(";")[0].strip()
+        media_type = headers.get("content-type", "").split(";")[0].strip().lower()
+        if not _MEDIA_TYPE.fullmatch(media_type):
+            media_type = "application/octet-stream"
         name = headers.get("x-file-name", "")[:200]
         try:
             kept = await self._ctx.services.need(STORE).keep(body, media_type=media_type, name=name)
