@@ -165,6 +165,15 @@ def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
     assert down.partition(b"\r\n\r\n")[2] == data
 
 
+def test_a_body_nobody_asked_for_is_not_read(atlas: AtlasHome) -> None:
+    atlas.start()
+    head = f"Host: 127.0.0.1:{atlas.port}\r\nContent-Length: 4000000\r\n"
+
+    for target, status in (("/healthz", b" 413 "), ("/files/aa", b" 413 ")):
+        request = f"GET {target} HTTP/1.1\r\n{head}Authorization: Bearer {atlas.token}\r\n\r\n"
+        assert status in raw(atlas.port, request.encode() + b"x" * 100_000)
+
+
 def test_a_file_with_a_type_that_is_none_comes_down_too(atlas: AtlasHome) -> None:
     atlas.start()
     head = f"Host: 127.0.0.1:{atlas.port}\r\nAuthorization: Bearer {atlas.token}\r\nConnection: close\r\n"

@@ -222,14 +222,18 @@ class _Http:
         if why:
             await self._reply(403, {"error": why}, close=True)
         elif path == "/healthz" and head.method in ("GET", "HEAD"):
-            await self._drain()
+            if await self._read_body(HEAD_BYTES) is None:
+                await self._reply(413, {"error": "This takes no body."}, close=True)
+                return
             await self._reply(200, {"ok": True, "version": self._ctx.services.need(HOME).version})
         elif not self._lets_in(headers):
             await self._reply(401, {"error": "The token is wrong or missing."}, close=True)
         elif path == "/files" and head.method == "POST":
             await self._upload(headers)
         elif path.startswith("/files/") and head.method == "GET":
-            await self._drain()
+            if await self._read_body(HEAD_BYTES) is None:
+                await self._reply(413, {"error": "This takes no body."}, close=True)
+                return
             await self._download(path.removeprefix("/files/"))
         else:
             await self._reply(404, {"error": "There is nothing here."}, close=True)
@@ -239,21 +243,20 @@ class _Http:
         expected = self._wire.token
         return bool(expected) and kind.lower() == "bearer" and hmac.compare_digest(token.encode(), expected.encode())
 
-    async def _drain(self) -> bytes:
-        body = b""
+    async def _read_body(self, limit: int) -> bytes | None:
+        """Return the body, or None as soon as it is longer than it may be."""
+        parts, size = [], 0
         with trio.fail_after(BODY_SECONDS):
-            while True:
-                event = await self._next()
-                if isinstance(event, h11.Data):
-                    body += bytes(event.data)
-                    if len(body) > UPLOAD_BYTES:
-                        return body
-                else:
-                    return body
+            while isinstance(event := await self._next(), h11.Data):
+                size += len(event.data)
+                if size > limit:
+                    return None
+                parts.append(bytes(event.data))
+        return b"".join(parts)
 
     async def _upload(self, headers: dict[str, str]) -> None:
-        body = await self._drain()
-        if len(body) > UPLOAD_BYTES:
+        body = await self._read_body(UPLOAD_BYTES)
+        if body is None:
             await self._reply(413, {"error": "A file may have 50 MB at most."}, close=True)
             return
         media_type = headers.get("content-type", "").split(";")[0].strip().lower()
