@@ -101,6 +101,17 @@ def test_a_stranger_is_told_why_and_let_go(atlas: AtlasHome, hello: dict[str, An
         assert good.request("home.show")["name"]
 
 
+def test_the_reason_that_came_with_the_end_is_read(atlas: AtlasHome) -> None:
+    atlas.start()
+    client = WebSocketClient("127.0.0.1", atlas.port)
+    client.send_frame('{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"client": "x", "protocol": 1}}')
+    time.sleep(1)  # let the answer and the end of the connection arrive together
+    assert "The token is wrong" in str(client.receive_frame(5))
+    with pytest.raises(ServerError):
+        client.receive_frame(5)
+    client.close()
+
+
 def raw(port: int, data: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as stream:
         stream.sendall(data)
