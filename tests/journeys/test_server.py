@@ -112,6 +112,16 @@ def test_the_reason_that_came_with_the_end_is_read(atlas: AtlasHome) -> None:
     client.close()
 
 
+def test_a_server_that_cannot_start_says_why_in_a_sentence(atlas: AtlasHome) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = atlas.run("serve", "--port", str(port))
+
+    assert f"Port {port} on 127.0.0.1 cannot be listened on" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == int(ServerError("").exit_code)
+
+
 def raw(port: int, data: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as stream:
         stream.sendall(data)

@@ -196,6 +196,8 @@ async def open_app(
                         await app.close()
                     tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
+            while len(group.exceptions) == 1 and isinstance(group.exceptions[0], BaseExceptionGroup):
+                group = group.exceptions[0]  # a group of its own for each nursery on the way
             if len(group.exceptions) == 1 and isinstance(group.exceptions[0], AtlasError):
                 raise group.exceptions[0] from None
             raise

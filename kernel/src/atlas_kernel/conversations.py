@@ -207,8 +207,7 @@ class Conversations:
 
     async def notify(self, conversation: str, text: str, *, source: str, cause: str | None = None) -> str:
         part = TextPart(text=self._place.services.need(LOG).mask_known(text), trust="outside", source=source)
-        sender = Sender(kind="notice", name=source)
-        return (await self.send(conversation, [part], sender=sender, cause=cause)).message
+        return (await self.send(conversation, [part], sender=Sender(kind="notice", name=source), cause=cause)).message
 
     async def deferred(self, conversation: str) -> tuple[Tool, ...]:
         live = await self._open(conversation)
