@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import socket
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,3 +293,39 @@ def test_half_a_character_is_taken_as_unreadable(atlas: AtlasHome, model: Any) -
         assert history[0]["parts"][-1]["text"] == "half \ufffd"
         client.send_frame('{"id": "\\ud83d", "method": "\\ud83d"}')
         assert client.request("home.show")["version"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells whose a process is")
+def test_what_a_crash_leaves_of_a_command_is_ended_by_the_next_start(atlas: AtlasHome, model: Any) -> None:
+    model([Reply(calls=(call("run_command", {"command": "setsid sleep 61.25 & sleep 61.25"}),)), say("Unused.")])
+
+    def left() -> list[str]:
+        home = f"ATLAS_HOME={atlas.folder}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if home in (process / "environ").read_bytes() and b"61.25" in (process / "cmdline").read_bytes():
+                    found.append(process.name)
+        return found
+
+    def until_left(wanted: bool) -> None:
+        end = time.monotonic() + 10
+        while bool(left()) is not wanted and time.monotonic() < end:
+            time.sleep(0.05)
+
+    atlas.start()
+    with atlas.client() as client:
+        begin(client, atlas, "Sleep")
+        until_left(True)
+    atlas.stop(signal.SIGKILL)
+    assert left()
+
+    atlas.start()
+    try:
+        until_left(False)
+        assert left() == []
+        assert list((atlas.folder / "commands" / ".running").iterdir()) == []
+        assert (atlas.folder / "commands").stat().st_mode & 0o077 == 0
+    finally:
+        for pid in left():
+            os.kill(int(pid), signal.SIGKILL)
