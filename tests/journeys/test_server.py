@@ -329,3 +329,13 @@ def test_what_a_crash_leaves_of_a_command_is_ended_by_the_next_start(atlas: Atla
     finally:
         for pid in left():
             os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_server_does_not_lock_its_clients_out(atlas: AtlasHome) -> None:
+    atlas.start()
+    with atlas.client() as client:
+        with pytest.raises(AtlasError, match="stays on while Atlas runs"):
+            client.request("plugin.disable", {"name": "gateway"})
+        assert client.request("home.show")["version"]
+    with atlas.client() as another:
+        assert another.request("home.show")["version"]

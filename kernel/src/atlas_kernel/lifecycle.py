@@ -323,9 +323,9 @@ class Plugins:
             self.why.pop(name, None)
             if name in self.manager.on:
                 gone = self._dependents(name)
-                if manifest.provides and any(service.startswith("store@") for service in manifest.provides):
+                if any(service.startswith(("store@", "gateway@")) for service in manifest.provides):
                     raise MisuseError(
-                        "The store cannot be turned off while Atlas runs.", hint="It is off from the next start on."
+                        f"The plugin {name} stays on while Atlas runs.", hint="It is off from the next start on."
                     )
                 await self._take_off(name)
                 for other in gone:
