@@ -339,3 +339,18 @@ def test_a_server_does_not_lock_its_clients_out(atlas: AtlasHome) -> None:
         assert client.request("home.show")["version"]
     with atlas.client() as another:
         assert another.request("home.show")["version"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("event.list", {"after": 2**63}),
+        ("conversation.list", {"before": "0001-01-01T00:00:00+14:00"}),
+        ("conversation.list", {"before": "9999-12-31T23:59:59-14:00"}),
+    ],
+)
+def test_numbers_and_times_out_of_range_are_wrong_params(atlas: AtlasHome, method: str, params: dict[str, Any]) -> None:
+    atlas.start()
+    with atlas.client() as client, pytest.raises(AtlasError) as refused:
+        client.request(method, params)
+    assert refused.value.code == "wrong_params"
