@@ -354,3 +354,17 @@ def test_numbers_and_times_out_of_range_are_wrong_params(atlas: AtlasHome, metho
     with atlas.client() as client, pytest.raises(AtlasError) as refused:
         client.request(method, params)
     assert refused.value.code == "wrong_params"
+
+
+def test_who_replaces_the_token_is_told_the_new_one(atlas: AtlasHome) -> None:
+    atlas.start()
+    old = atlas.token
+    with atlas.client() as other:
+        done = atlas.run("server", "token", "--new")
+
+        assert done.returncode == 0
+        assert done.stdout.strip() == atlas.token != old
+        with pytest.raises(ServerError):
+            until_refused(other)
+    with atlas.client() as client:
+        assert client.request("home.show")["version"]

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -30,6 +31,7 @@ CATCH_UP_EVENTS = 10_000
 """Further behind than this, a client does better to reload."""
 SEND_SECONDS = 30.0
 FIRST_SECONDS = 10.0
+END_SECONDS = 1.0
 
 Receive = Callable[[], Awaitable[str | None]]
 Send = Callable[[str], Awaitable[None]]
@@ -117,15 +119,23 @@ class Session:
         self._send = send
         self._trusted = trusted
         self._scope = anyio.CancelScope()
+        self._reading = anyio.CancelScope()
+        self._answered: anyio.Event | None = None
         self._in_flight = 0
         self._first_id: Json = None
         self.id = new_id()
         self.name = ""
 
     def end(self) -> None:
-        """End a connection that came in by a token."""
-        if not self._trusted:
-            self._scope.cancel()
+        """End a connection that came in by a token: nothing more is read, and what was asked is still answered."""
+        if not self._trusted and self._answered is None:
+            self._answered = anyio.Event()
+            self._tell_answered()
+            self._reading.cancel()
+
+    def _tell_answered(self) -> None:
+        if self._answered is not None and not self._in_flight:
+            self._answered.set()
 
     async def run(self) -> None:
         """Serve until the client is gone or breaks a rule."""
@@ -148,16 +158,11 @@ class Session:
                     after = await self._first(outbound)
                     if after is not None:
                         group.start_soon(self._events, outbound, after)
-                        while (frame := await self._receive()) is not None:
-                            request = _parsed(frame)
-                            if self._in_flight >= MAX_IN_FLIGHT:
-                                busy = AtlasError(
-                                    "Too many requests are under way.", hint="Wait for some.", code="busy"
-                                )
-                                await outbound.send(_failure(request.get("id"), busy))
-                                continue
-                            self._in_flight += 1
-                            group.start_soon(self._answer, outbound, request)
+                        with self._reading:
+                            await self._requests(outbound, group)
+                        if self._answered is not None:
+                            with anyio.move_on_after(END_SECONDS):
+                                await self._answered.wait()
                 except AtlasError as error:
                     # A broken rule, or a home that cannot be served: a damaged database, a store that is off.
                     await outbound.send(_failure(self._first_id, error))
@@ -166,6 +171,16 @@ class Session:
                 with anyio.move_on_after(1):
                     await written.wait()
                 group.cancel_scope.cancel()
+
+    async def _requests(self, outbound: MemoryObjectSendStream[str], group: TaskGroup) -> None:
+        while (frame := await self._receive()) is not None:
+            request = _parsed(frame)
+            if self._in_flight >= MAX_IN_FLIGHT:
+                busy = AtlasError("Too many requests are under way.", hint="Wait for some.", code="busy")
+                await outbound.send(_failure(request.get("id"), busy))
+                continue
+            self._in_flight += 1
+            group.start_soon(self._answer, outbound, request)
 
     async def _first(self, outbound: MemoryObjectSendStream[str]) -> int | None:
         """Answer ``initialize``, the only request before which nothing else is answered."""
@@ -251,6 +266,7 @@ class Session:
         if id is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await outbound.send(frame)
+        self._tell_answered()
 
     async def _call(self, name: str, params: Json) -> BaseModel:
         method = self._ctx.services.need(HOME).methods().get(name)
