@@ -368,3 +368,18 @@ def test_who_replaces_the_token_is_told_the_new_one(atlas: AtlasHome) -> None:
             until_refused(other)
     with atlas.client() as client:
         assert client.request("home.show")["version"]
+
+
+def test_a_command_that_comes_across_the_token_shows_it_to_nobody(atlas: AtlasHome, model: Any) -> None:
+    command = f"grep -rh token {atlas.folder.parent}"
+    server = model([Reply(calls=(call("run_command", {"command": command}),)), say("Seen.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = begin(client, atlas, "Look for tokens")
+        until(client, "turn.ended")
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+
+    assert "exit code 0" in str(history)
+    assert "***" in str(history)
+    assert atlas.token not in str(history)
+    assert atlas.token.encode() not in b"".join(request.raw for request in server.requests)
