@@ -238,7 +238,7 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
     ]
     if not named or part.name in _PRINTS:
         return False
-    if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS:
+    if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS and "--no-index" not in part.texts:
         return False
     base = _folder_option(part)
     for number, word in named:
