@@ -227,3 +227,17 @@ def test_homes_are_locked_apart(tmp_path: Path) -> None:
         lock.take()
     for lock in locks:
         lock.release()
+
+
+def test_a_file_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+
+    with pytest.raises(StorageError, match="could not be written"):
+        replace_file(tmp_path / "taken" / "x", "text")
+
+
+def test_a_lock_that_cannot_be_opened_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "run" / "lock").mkdir(parents=True)
+
+    with pytest.raises(StorageError, match="lock cannot be opened"):
+        HomeLock(Home(tmp_path, "default")).take()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import socket
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +104,27 @@ def test_a_stranger_is_told_why_and_let_go(atlas: AtlasHome, hello: dict[str, An
         assert good.request("home.show")["name"]
 
 
+def test_the_reason_that_came_with_the_end_is_read(atlas: AtlasHome) -> None:
+    atlas.start()
+    client = WebSocketClient("127.0.0.1", atlas.port)
+    client.send_frame('{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"client": "x", "protocol": 1}}')
+    time.sleep(1)  # let the answer and the end of the connection arrive together
+    assert "The token is wrong" in str(client.receive_frame(5))
+    with pytest.raises(ServerError):
+        client.receive_frame(5)
+    client.close()
+
+
+def test_a_server_that_cannot_start_says_why_in_a_sentence(atlas: AtlasHome) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = atlas.run("serve", "--port", str(port))
+
+    assert f"Port {port} on 127.0.0.1 cannot be listened on" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == int(ServerError("").exit_code)
+
+
 def raw(port: int, data: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as stream:
         stream.sendall(data)
@@ -139,6 +163,18 @@ def test_pages_of_other_sites_and_odd_names_are_turned_away(atlas: AtlasHome) ->
         assert raw(atlas.port, request.encode())[9:12] == status
 
 
+def test_addresses_that_are_none_are_answered(atlas: AtlasHome) -> None:
+    atlas.start()
+    here = f"Host: 127.0.0.1:{atlas.port}\r\n"
+    head = f"{here}Authorization: Bearer {atlas.token}\r\nConnection: close\r\n"
+
+    assert b" 403 " in raw(atlas.port, f"GET /healthz HTTP/1.1\r\n{head}Origin: http://[\r\n\r\n".encode())
+    assert b" 404 " in raw(atlas.port, f"GET //[ HTTP/1.1\r\n{head}\r\n".encode())
+    upgrade = UPGRADE.format(host=f"127.0.0.1:{atlas.port}", more="Origin: http://[\r\n", target="/ws")
+    assert raw(atlas.port, upgrade.encode())[:12] == b"HTTP/1.1 403"
+    assert "Traceback" not in atlas.errors()
+
+
 def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
     atlas.start()
     data = bytes(range(256)) * 100
@@ -151,6 +187,28 @@ def test_a_file_goes_up_and_comes_down_as_it_was(atlas: AtlasHome) -> None:
     down = raw(atlas.port, f"GET /files/{id} HTTP/1.1\r\n{head}\r\n".encode())
 
     assert down.partition(b"\r\n\r\n")[2] == data
+
+
+def test_a_body_nobody_asked_for_is_not_read(atlas: AtlasHome) -> None:
+    atlas.start()
+    head = f"Host: 127.0.0.1:{atlas.port}\r\nContent-Length: 4000000\r\n"
+
+    for target, status in (("/healthz", b" 413 "), ("/files/aa", b" 413 ")):
+        request = f"GET {target} HTTP/1.1\r\n{head}Authorization: Bearer {atlas.token}\r\n\r\n"
+        assert status in raw(atlas.port, request.encode() + b"x" * 100_000)
+
+
+def test_a_file_with_a_type_that_is_none_comes_down_too(atlas: AtlasHome) -> None:
+    atlas.start()
+    head = f"Host: 127.0.0.1:{atlas.port}\r\nAuthorization: Bearer {atlas.token}\r\nConnection: close\r\n"
+    for media_type in ("a\tb\xff", "", "text", "x/y z"):
+        up = f"POST /files HTTP/1.1\r\n{head}Content-Type: {media_type}\r\nContent-Length: 4\r\n\r\nabcd"
+        id = raw(atlas.port, up.encode("latin-1")).rpartition(b'"id": "')[2][:64].decode()
+
+        down = raw(atlas.port, f"GET /files/{id} HTTP/1.1\r\n{head}\r\n".encode())
+
+        assert b" 200 " in down
+        assert b"content-type: application/octet-stream" in down.lower()
 
 
 def until_refused(client: WebSocketClient) -> None:
@@ -220,3 +278,108 @@ def test_commands_go_through_the_running_server(atlas: AtlasHome, model: Any) ->
     assert "1 calls" in atlas.run("usage").stdout
     assert atlas.run("secrets", "set", "OPENAI_API_KEY", stdin="sk-one\n").returncode == 0
     assert "OPENAI_API_KEY" in atlas.run("secrets", "list").stdout
+
+
+def test_half_a_character_is_taken_as_unreadable(atlas: AtlasHome, model: Any) -> None:
+    model([say("Fine.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = client.request("conversation.create", {"folder": str(atlas.work), "title": "x\ud83d"})["conversation"][
+            "id"
+        ]
+        client.request("message.send", {"conversation": id, "text": "half \ud83d"})
+        assert until(client, "turn.ended").params["turn"]["state"] == "done"
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+        assert history[0]["parts"][-1]["text"] == "half \ufffd"
+        client.send_frame('{"id": "\\ud83d", "method": "\\ud83d"}')
+        assert client.request("home.show")["version"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells whose a process is")
+def test_what_a_crash_leaves_of_a_command_is_ended_by_the_next_start(atlas: AtlasHome, model: Any) -> None:
+    model([Reply(calls=(call("run_command", {"command": "setsid sleep 61.25 & sleep 61.25"}),)), say("Unused.")])
+
+    def left() -> list[str]:
+        home = f"ATLAS_HOME={atlas.folder}".encode()
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if home in (process / "environ").read_bytes() and b"61.25" in (process / "cmdline").read_bytes():
+                    found.append(process.name)
+        return found
+
+    def until_left(wanted: bool) -> None:
+        end = time.monotonic() + 10
+        while bool(left()) is not wanted and time.monotonic() < end:
+            time.sleep(0.05)
+
+    atlas.start()
+    with atlas.client() as client:
+        begin(client, atlas, "Sleep")
+        until_left(True)
+    atlas.stop(signal.SIGKILL)
+    assert left()
+
+    atlas.start()
+    try:
+        until_left(False)
+        assert left() == []
+        assert list((atlas.folder / "commands" / ".running").iterdir()) == []
+        assert (atlas.folder / "commands").stat().st_mode & 0o077 == 0
+    finally:
+        for pid in left():
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_server_does_not_lock_its_clients_out(atlas: AtlasHome) -> None:
+    atlas.start()
+    with atlas.client() as client:
+        with pytest.raises(AtlasError, match="stays on"):
+            client.request("plugin.disable", {"name": "gateway"})
+        assert client.request("home.show")["version"]
+    with atlas.client() as another:
+        assert another.request("home.show")["version"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("event.list", {"after": 2**63}),
+        ("conversation.list", {"before": "0001-01-01T00:00:00+14:00"}),
+        ("conversation.list", {"before": "9999-12-31T23:59:59-14:00"}),
+    ],
+)
+def test_numbers_and_times_out_of_range_are_wrong_params(atlas: AtlasHome, method: str, params: dict[str, Any]) -> None:
+    atlas.start()
+    with atlas.client() as client, pytest.raises(AtlasError) as refused:
+        client.request(method, params)
+    assert refused.value.code == "wrong_params"
+
+
+def test_who_replaces_the_token_is_told_the_new_one(atlas: AtlasHome) -> None:
+    atlas.start()
+    old = atlas.token
+    with atlas.client() as other:
+        done = atlas.run("server", "token", "--new")
+
+        assert done.returncode == 0
+        assert done.stdout.strip() == atlas.token != old
+        with pytest.raises(ServerError):
+            until_refused(other)
+    with atlas.client() as client:
+        assert client.request("home.show")["version"]
+
+
+def test_a_command_that_comes_across_the_token_shows_it_to_nobody(atlas: AtlasHome, model: Any) -> None:
+    command = f"grep -rh token {atlas.folder.parent}"
+    server = model([Reply(calls=(call("run_command", {"command": command}),)), say("Seen.")])
+    atlas.start()
+    with atlas.client() as client:
+        id = begin(client, atlas, "Look for tokens")
+        until(client, "turn.ended")
+        history = client.request("conversation.history", {"conversation": id})["messages"]
+
+    assert "exit code 0" in str(history)
+    assert "***" in str(history)
+    assert atlas.token not in str(history)
+    assert atlas.token.encode() not in b"".join(request.raw for request in server.requests)

@@ -13,6 +13,8 @@ from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
 from atlas_sdk.messages import ToolResultPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Call, Effect, ModelCall, Turn
+from atlas_sdk.services.conversations import ConversationDraft
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolResult
 
@@ -309,6 +311,23 @@ async def test_an_oversized_result_goes_whole_to_a_file(open_home: OpenHome, pro
         assert len(await anyio.Path(kept).read_text()) == 100_000
 
 
+async def test_a_message_that_steers_passes_one_that_is_queued(open_home: OpenHome, probe: Probe) -> None:
+    async def both(request: ModelRequest) -> Any:
+        await say(app, id, "later", delivery="queue")
+        await say(app, id, "now", delivery="steer")
+        return says("first")
+
+    probe.provider.script = [both, says("steered"), says("queued")]
+    async with open_home() as app:
+        id = await start(app)
+
+        path = await turn(app, id, "go")
+
+        said = [message.text().split("\n")[-1] for message in path]
+        assert said == ["go", "first", "now", "steered", "later", "queued"]
+        assert len(probe.provider.requests) == 3
+
+
 async def test_an_edit_makes_a_sibling_and_moves_the_head(open_home: OpenHome, probe: Probe) -> None:
     probe.provider.script = [says("one"), says("two"), says("other two")]
     async with open_home() as app:
@@ -321,3 +340,111 @@ async def test_an_edit_makes_a_sibling_and_moves_the_head(open_home: OpenHome, p
         assert [message.text().split("\n")[-1] for message in path] == ["1", "one", "2, edited", "other two"]
     async with open_home() as app:
         assert [message.id for message in await app.conversations.path(id)] == [message.id for message in path]
+
+
+async def test_nothing_is_said_between_a_call_and_its_result(open_home: OpenHome, probe: Probe) -> None:
+    probe.provider.script = [calls(("echo", {"text": "a"}), ("echo", {"text": "b"})), says("heard")]
+    async with open_home() as app:
+        id = await start(app)
+        path = await turn(app, id, "go")
+
+        for between in path[1:3]:
+            with pytest.raises(AtlasError, match="between a call and its result"):
+                await say(app, id, "edited", parent=between.id)
+
+        assert await app.conversations.path(id) == path
+        edited = await turn(app, id, "edited", parent=path[3].id)
+        assert [message.id for message in edited[:4]] == [message.id for message in path[:4]]
+
+
+async def test_an_edit_that_could_not_be_kept_changes_nothing(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_home() as app:
+        id = await start(app)
+        await turn(app, id, "1")
+        path = await turn(app, id, "2")
+        before = await app.conversations.get(id)
+
+        async def full(*_: Any) -> Any:
+            raise AtlasError("The disk is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(app.services.need(STORE), "commit", full)
+            with pytest.raises(AtlasError, match="full"):
+                await say(app, id, "edited", parent=path[1].id)
+
+        assert await app.conversations.path(id) == path
+        assert await app.conversations.get(id) == before
+
+
+async def test_a_conversation_made_twice_at_once_is_made_once(open_home: OpenHome) -> None:
+    async with open_home() as app:
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                draft = ConversationDraft(folder=str(app.home.folder), title=str(number))
+                group.start_soon(lambda draft=draft: app.conversations.create(draft, id="made-by-a-client"))
+
+        events = await app.services.need(STORE).events(after=0)
+        assert [event.event.type for event in events].count("conversation.created") == 1
+
+
+async def test_what_a_notice_or_progress_says_holds_no_secret(open_home: OpenHome, probe: Probe) -> None:
+    async def progress(arguments: Any, host: Any) -> str:
+        host.progress("the key is swordfish-123456")
+        return "ok"
+
+    probe.tools[0] = replace(probe.tools[0], run=progress)
+    probe.provider.script = [says("told"), calls(("echo", {"text": "a"})), says("done")]
+    async with open_home() as app:
+        app.services.need(LOG).add("swordfish-123456")
+        id = await start(app)
+        async with app.bus.subscribe() as feed:
+            await app.conversations.notify(id, "It said swordfish-123456.", source="run_command")
+            await app.conversations.wait(id)
+            path = await turn(app, id, "go")
+            seen = []
+            async for event in feed:
+                seen.append(event.event.model_dump_json())
+                if seen[-1].count("turn.ended") and len([one for one in seen if "turn.ended" in one]) == 2:
+                    break
+
+        assert "***" in path[0].text()
+        assert any("tool.progressed" in one for one in seen)
+        assert not [one for one in [*seen, *(message.text() for message in path)] if "swordfish" in one]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [('{"text": "a\\ud83d"}', "You said a\ufffd"), ("[" * 100_000, "not a JSON object")]
+)
+async def test_arguments_nobody_could_keep_cost_their_own_call(
+    open_home: OpenHome, probe: Probe, arguments: str, said: str
+) -> None:
+    probe.provider.script = [calls(("echo", arguments)), says("ok")]
+    async with open_home() as app:
+        path = await turn(app, await start(app), "go")
+
+        assert said in results(path)[0].content[0].text  # type: ignore[union-attr]
+        assert path[-1].text() == "ok"
+
+
+async def test_what_a_stop_left_waiting_is_answered_before_the_next_message(open_home: OpenHome, probe: Probe) -> None:
+    probe.provider.script = [calls(("hang", {"text": "x"})), says("to the second"), says("to the third")]
+    async with open_home() as app:
+        id = await start(app)
+        await say(app, id, "first")
+        with anyio.fail_after(5):
+            while not probe.ran:
+                await anyio.lowlevel.checkpoint()
+        await say(app, id, "second", delivery="queue")
+        await app.conversations.stop(id)
+        await app.conversations.wait(id)
+    async with open_home() as app:
+        assert (await say(app, id, "third", delivery="queue")).how == "queued"
+        with anyio.fail_after(5):
+            await app.conversations.wait(id)
+
+        said = [
+            message.text().split("\n")[-1] for message in await app.conversations.path(id) if message.role != "tool"
+        ]
+        assert [text for text in said if text] == ["first", "second", "to the second", "third", "to the third"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from atlas_providers import provider
 from atlas_providers.catalog import BUILT_IN
 from atlas_providers.errors import Trouble, explain, quote, trouble_in
 from atlas_sdk.providers import ProviderError
@@ -187,3 +190,9 @@ def test_a_providers_words_are_quoted_short_and_without_a_key() -> None:
 
 def test_a_refusal_with_no_words_still_makes_a_sentence() -> None:
     assert explain(OPENAI, "m", Trouble(400)).message == "OpenAI refused the request: it gave no reason."
+
+
+def test_an_sdk_that_is_being_loaded_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", ModuleType("openai"))
+
+    assert all(issubclass(kind, Exception) for kind in provider._call_errors())

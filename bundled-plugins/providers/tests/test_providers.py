@@ -20,7 +20,7 @@ import atlas_providers
 from atlas_providers import check, local, methods
 from atlas_providers.catalog import BUILT_IN, CLOUD, LOCAL
 from atlas_providers.cli import app
-from atlas_providers.events import EventParser
+from atlas_providers.events import EventParser, read_events
 from atlas_providers.price import LongContext, Price, cost_of
 from atlas_providers.roster import providers
 from atlas_sdk.providers import ChecksKeys, Provider, ProviderCheck
@@ -216,3 +216,15 @@ async def test_the_method_asks_the_service(ctx: Any) -> None:
     result = await method.run(params, SimpleNamespace(id="1", name="t"))
 
     assert result.model_dump() == {"checks": ({"provider": "openai", "state": "ok", "said": "Yes."},)}
+
+
+@pytest.mark.anyio
+async def test_half_a_character_in_a_stream_reaches_nobody() -> None:
+    class Streamed:
+        async def iter_bytes(self) -> Any:
+            yield b'data: {"text": "half \\ud83d"}\n\ndata: {"text": "\\ud83d\\ude00"}\n\n'
+
+    taken: list[Any] = []
+    await read_events(Streamed(), taken.append)
+
+    assert taken == [{"text": "half \ufffd"}, {"text": "\U0001f600"}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import anyio
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Part, Sender, TextPart
+from atlas_sdk.messages import Message, Part, Sender, TextPart, unpaired
 from atlas_sdk.records import Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
 
@@ -55,18 +57,18 @@ class Conversations:
 
     async def create(self, draft: ConversationDraft, *, id: str | None = None) -> Conversation:
         store = self._place.services.need(STORE)
-        if id is not None and (found := await store.get(Conversation, id)) is not None:
-            return found
-        now = self._place.clock.now()
-        folder = draft.folder or self._settings.section(WorkspaceSettings).folder or str(Path.home())
-        fields = {**dict(draft), "folder": folder, "id": id or new_id(), "created_at": now, "updated_at": now}
-        record = Conversation.model_validate(fields)
-        await store.commit([record], [ConversationCreated(conversation=record.id, state=record)])
-        return record
+        async with self._opening:
+            if id is not None and (found := await store.get(Conversation, id)) is not None:
+                return found
+            now = self._place.clock.now()
+            folder = draft.folder or self._settings.section(WorkspaceSettings).folder or str(Path.home())
+            fields = {**dict(draft), "folder": folder, "id": id or new_id(), "created_at": now, "updated_at": now}
+            record = Conversation.model_validate(fields)
+            await store.commit([record], [ConversationCreated(conversation=record.id, state=record)])
+            return record
 
     async def get(self, id: str) -> Conversation:
-        live = self._live.get(id)
-        return live.record if live is not None else await self._stored(id)
+        return live.record if (live := self._live.get(id)) is not None else await self._stored(id)
 
     async def list(
         self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
@@ -120,15 +122,24 @@ class Conversations:
         busy, moves = live.turn is not None, message.parent not in (None, live.record.head)
         if busy and moves:
             raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
-        if moves and message.parent is not None:
-            self._branch(live, message.parent)
-        parts = (*self._notes(live, message.created_at), *message.parts)
-        message = message.model_copy(update={"parts": parts, "parent": None, "queued": busy})
-        if busy:
-            await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
-            live.waiting.append(Waiting(message, delivery))
-            return Accepted(message=message.id, how="steered" if delivery == "steer" else "queued")
-        await self._begin(live, message)
+        kept = live.record, live.path
+        try:
+            if moves and message.parent is not None:
+                self._branch(live, message.parent)
+            parts = (*self._notes(live, message.created_at), *message.parts)
+            waits = busy or bool(live.waiting)  # what a stop or a crash left waiting is answered before this one
+            message = message.model_copy(update={"parts": parts, "parent": None, "queued": waits})
+            if waits:
+                await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
+                live.waiting.append(Waiting(message, delivery))
+                if not busy:
+                    await self._begin(live, live.waiting[0].message, taken=True)
+                    live.waiting.pop(0)
+                return Accepted(message=message.id, how="steered" if delivery == "steer" else "queued")
+            await self._begin(live, message)
+        except BaseException:
+            live.record, live.path = kept
+            raise
         return Accepted(message=message.id, how="started")
 
     async def _begin(self, live: Live, message: Message, *, taken: bool = False) -> None:
@@ -170,13 +181,10 @@ class Conversations:
                     live.turn = live.scope = None
                     idle = live.idle
                     if ended is not None and ended.state == "done" and live.waiting and not self.closing:
-                        waiting = live.waiting.pop(0)
-                        if not await logged("taking a waiting message", self._take, live, waiting.message):
+                        waiting, take = live.waiting.pop(0), partial(self._begin, taken=True)
+                        if not await logged("taking a waiting message", take, live, waiting.message):
                             live.waiting.insert(0, waiting)
                     idle.set()
-
-    async def _take(self, live: Live, message: Message) -> None:
-        await self._begin(live, message, taken=True)
 
     async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:
         live = self._live.get(id)
@@ -186,8 +194,7 @@ class Conversations:
         return await self._place.services.need(STORE).path(id, limit=limit)
 
     async def running(self, id: str) -> Turn | None:
-        live = self._live.get(id)
-        return live.turn if live is not None else None
+        return live.turn if (live := self._live.get(id)) is not None else None
 
     async def stop(self, id: str) -> bool:
         live = self._live.get(id)
@@ -203,9 +210,8 @@ class Conversations:
             await live.idle.wait()
 
     async def notify(self, conversation: str, text: str, *, source: str, cause: str | None = None) -> str:
-        part = TextPart(text=text, trust="outside", source=source)
-        sender = Sender(kind="notice", name=source)
-        return (await self.send(conversation, [part], sender=sender, cause=cause)).message
+        part = TextPart(text=self._place.services.need(LOG).mask_known(text), trust="outside", source=source)
+        return (await self.send(conversation, [part], sender=Sender(kind="notice", name=source), cause=cause)).message
 
     async def deferred(self, conversation: str) -> tuple[Tool, ...]:
         live = await self._open(conversation)
@@ -254,12 +260,13 @@ class Conversations:
             del self._live[id]
 
     def _branch(self, live: Live, parent: str) -> None:
-        for index, message in enumerate(live.path):
-            if message.id == parent:
-                del live.path[index + 1 :]
-                live.record = live.record.model_copy(update={"head": parent})
-                return
-        raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+        ids = [message.id for message in live.path]
+        if parent not in ids:
+            raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+        path = live.path[: ids.index(parent) + 1]
+        if unpaired(path):
+            raise MisuseError("Nothing can be said between a call and its result.")
+        live.path, live.record = path, live.record.model_copy(update={"head": parent})
 
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""

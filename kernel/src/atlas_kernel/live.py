@@ -23,7 +23,7 @@ from .prefix import Prefix
 LOST = "What came of this call could not be kept. Look at what it did before you do it again."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Waiting:
     """A message on disk that no turn has taken yet."""
 
@@ -104,13 +104,11 @@ class Live:
                 turn = self.path[-1].turn
                 await self.append(role="tool", kind="tool", name=call.name, parts=(part,), turn=turn, locked=True)
 
-    async def take_waiting(self, turn: str, *, steered_only: bool) -> bool:
-        """Move waiting messages to the head, oldest first; say whether there were any."""
-        taken = False
-        while self.waiting and not (steered_only and self.waiting[0].delivery == "queue"):
+    async def take_waiting(self, turn: str) -> None:
+        """Move the messages that steer to the head, oldest first; those that are queued wait for the turn's end."""
+        for waiting in [one for one in self.waiting if one.delivery == "steer"]:
             with anyio.CancelScope(shield=True):
                 async with self.lock:
-                    waiting = self.waiting[0]
                     message = waiting.message.model_copy(
                         update={"queued": False, "parent": self.record.head, "turn": turn}
                     )
@@ -120,9 +118,7 @@ class Live:
                     )
                     self.record = record
                     self.path.append(message)
-                    self.waiting.pop(0)
-            taken = True
-        return taken
+                    self.waiting.remove(waiting)
 
     async def change(self, changes: dict[str, object], *, records: Sequence[Record] = (), tell: bool = True) -> None:
         """Change the record, in one transaction with what belongs to it."""

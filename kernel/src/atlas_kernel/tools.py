@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool, ToolError, ToolResult
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json, read_json
 
 from .chain import chained
 from .events import Bus
@@ -300,7 +299,8 @@ class Host:
         self.sees_images = sees_images
 
     def progress(self, text: str) -> None:
-        self._place.bus.publish(ToolProgressed(conversation=self.conversation, call=self.call, text=text))
+        shown = self._place.services.need(LOG).mask_known(text)
+        self._place.bus.publish(ToolProgressed(conversation=self.conversation, call=self.call, text=shown))
 
     @asynccontextmanager
     async def effect(self, kind: Literal["file", "process", "host"], target: str) -> AsyncIterator[None]:
@@ -347,10 +347,8 @@ class Host:
 
 def _arguments(call: ToolCallPart) -> Json:
     try:
-        found = json.loads(call.arguments or "{}")
-        json.dumps(found, ensure_ascii=False).encode()  # an escape may hold half a character, which nothing can keep
-        return found
-    except (ValueError, RecursionError):
+        return read_json(call.arguments or "{}")
+    except ValueError:
         return {"unreadable": call.arguments}
 
 

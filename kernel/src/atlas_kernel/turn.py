@@ -88,7 +88,7 @@ class TurnRun:
             return self._turn.model_copy(update={"state": "done"})
         await self._settle_prefix()
         while True:
-            await self._live.take_waiting(self._turn.id, steered_only=True)
+            await self._live.take_waiting(self._turn.id)
             message = await self._ask()
             calls = message.calls()
             if calls:

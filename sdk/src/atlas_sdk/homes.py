@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -150,7 +151,8 @@ def replace_file(path: Path, text: str, *, mode: int = 0o600) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise StorageError(
             f"{path} could not be written: {error.strerror}.", hint="Free some space or mend its permissions."
         ) from error
@@ -165,9 +167,14 @@ class HomeLock:
 
     def take(self) -> None:
         """Take the lock. Raises ServerError when another process has it."""
-        self._home.make()
         path = self._home.folder / "run" / "lock"
-        file = path.open("a+b")
+        try:
+            self._home.make()
+            file = path.open("a+b")
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be opened: {error.strerror}.", hint="Mend the permissions of the home."
+            ) from error
         if not _lock(file):
             file.close()
             holder = path.read_text("utf-8", errors="replace").strip() if os.name == "posix" else ""

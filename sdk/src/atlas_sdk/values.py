@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
 """Any JSON value. JSON has no narrower type in Python that is pleasant to use."""
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_json(text: str) -> Json:
+    """Return the value of a JSON text somebody else wrote. Raises ValueError, also where it is nested too deep.
+
+    JSON may name half of a character (a lone surrogate), which no file, database or frame can hold: the sign of
+    what could not be read, U+FFFD, comes in its place.
+    """
+    try:
+        value = json.loads(text)
+        if _HALF.search(text):
+            whole = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+            value = json.loads(whole.decode("utf-16-le", "replace"))
+    except RecursionError:
+        raise ValueError("It is nested too deep.") from None
+    return value

@@ -48,7 +48,10 @@ def judge_path(
 
     Links that exist are followed first, so a path is judged by where it leads.
     """
-    real = Path(os.path.realpath(path))
+    try:
+        real = Path(os.path.realpath(path))
+    except ValueError:
+        return FileFinding(Verdict.BLOCK, "file.impossible", "The path has a character that no path can have.")
     own = Path(os.path.realpath(atlas_home))
     for one in (own, *(Path(os.path.realpath(other)) for other in others)):
         if _inside(real, one / "secrets") or _inside(real, one / "run"):

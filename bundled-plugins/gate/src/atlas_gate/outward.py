@@ -238,7 +238,7 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
     ]
     if not named or part.name in _PRINTS:
         return False
-    if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS:
+    if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS and "--no-index" not in part.texts:
         return False
     base = _folder_option(part)
     for number, word in named:
@@ -305,6 +305,20 @@ def _reads_token(part: Part, ground: Ground) -> bool:
     return part.name not in _PRINTS and any(ground.holds_token(ground.path(part, word)) for word in words)
 
 
+_ENVIRONMENT = re.compile(r"/proc/(?!(?:self|thread-self)/)[^/\s]+/(?:task/[^/\s]+/)?environ(?!\w)")
+
+
+def _reads_environment(part: Part, ground: Ground) -> bool:
+    """`cat /proc/$PPID/environ`, `ps eww`: other processes, Atlas the first of them, hold keys a command does not."""
+    if part.name in _PRINTS or part.name == "find":
+        return False
+    if part.name == "ps":
+        return bool(part.arguments) and re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", part.arguments[0].text) is not None
+    words = [*part.words, *(redirect.target for redirect in part.redirects)]
+    paths = (ground.path(part, word) for word in words if "environ" in word.text)
+    return any(_ENVIRONMENT.search(text) for text in (*paths, *part.texts))
+
+
 OUTWARD = RuleList(
     Verdict.ASK,
     (
@@ -320,5 +334,6 @@ OUTWARD = RuleList(
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
         Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
+        Rule("outward.environment", "It reads the environment of other processes, keys and all.", _reads_environment),
     ),
 )

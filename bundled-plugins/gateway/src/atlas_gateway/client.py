@@ -86,7 +86,7 @@ class WebSocketClient(JsonRpcClient):
                 self._take(event)
             elif isinstance(event, Ping):
                 self._socket.sendall(self._protocol.send(event.response()))
-            elif isinstance(event, CloseConnection):
+            elif isinstance(event, CloseConnection) and not self._frames:  # the last frame says why
                 raise ServerError("The server has closed the connection.", hint=event.reason or "Try it again.")
 
     def _take(self, event: Message[str]) -> None:

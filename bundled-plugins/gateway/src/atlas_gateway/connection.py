@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import h11
 import trio
@@ -26,6 +27,7 @@ HANDSHAKE_SECONDS = 10.0
 BODY_SECONDS = 120.0
 UPLOAD_BYTES = 50 * 1024 * 1024
 CHUNK = 65536
+_MEDIA_TYPE = re.compile(r"[\w.+!#$&^-]{1,100}/[\w.+!#$&^-]{1,100}", re.ASCII)
 
 
 class Replay(trio.abc.HalfCloseableStream):
@@ -117,13 +119,20 @@ def _head(seen: bytes) -> Head | None:
     return Head(method, target, headers)
 
 
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:  # no address: nothing is there, and nobody is allowed from there
+        return SplitResult("", "", "", "", "")
+
+
 def _refusal(head: Head, host_allowed: Callable[[str], bool]) -> str:
     """Say why a request comes from where it may not, or nothing. A page of another site is such a place."""
     host = head.headers.get("host", "")
     if not host or not host_allowed(host):
         return "This name is not one Atlas answers to."
     origin = head.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and _split(origin).netloc.lower() != host.lower():
         return "Pages of another site may not talk to Atlas."
     return ""
 
@@ -208,19 +217,23 @@ class _Http:
     async def _answer(self, request: h11.Request) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
         head = Head(request.method.decode("latin-1"), request.target.decode("latin-1"), headers)
-        path = urlsplit(head.target).path
+        path = _split(head.target).path
         why = _refusal(head, self._host_allowed)
         if why:
             await self._reply(403, {"error": why}, close=True)
         elif path == "/healthz" and head.method in ("GET", "HEAD"):
-            await self._drain()
+            if await self._read_body(HEAD_BYTES) is None:
+                await self._reply(413, {"error": "This takes no body."}, close=True)
+                return
             await self._reply(200, {"ok": True, "version": self._ctx.services.need(HOME).version})
         elif not self._lets_in(headers):
             await self._reply(401, {"error": "The token is wrong or missing."}, close=True)
         elif path == "/files" and head.method == "POST":
             await self._upload(headers)
         elif path.startswith("/files/") and head.method == "GET":
-            await self._drain()
+            if await self._read_body(HEAD_BYTES) is None:
+                await self._reply(413, {"error": "This takes no body."}, close=True)
+                return
             await self._download(path.removeprefix("/files/"))
         else:
             await self._reply(404, {"error": "There is nothing here."}, close=True)
@@ -230,24 +243,25 @@ class _Http:
         expected = self._wire.token
         return bool(expected) and kind.lower() == "bearer" and hmac.compare_digest(token.encode(), expected.encode())
 
-    async def _drain(self) -> bytes:
-        body = b""
+    async def _read_body(self, limit: int) -> bytes | None:
+        """Return the body, or None as soon as it is longer than it may be."""
+        parts, size = [], 0
         with trio.fail_after(BODY_SECONDS):
-            while True:
-                event = await self._next()
-                if isinstance(event, h11.Data):
-                    body += bytes(event.data)
-                    if len(body) > UPLOAD_BYTES:
-                        return body
-                else:
-                    return body
+            while isinstance(event := await self._next(), h11.Data):
+                size += len(event.data)
+                if size > limit:
+                    return None
+                parts.append(bytes(event.data))
+        return b"".join(parts)
 
     async def _upload(self, headers: dict[str, str]) -> None:
-        body = await self._drain()
-        if len(body) > UPLOAD_BYTES:
+        body = await self._read_body(UPLOAD_BYTES)
+        if body is None:
             await self._reply(413, {"error": "A file may have 50 MB at most."}, close=True)
             return
-        media_type = headers.get("content-type", "application/octet-stream").split(";")[0].strip()
+        media_type = headers.get("content-type", "").split(";")[0].strip().lower()
+        if not _MEDIA_TYPE.fullmatch(media_type):
+            media_type = "application/octet-stream"
         name = headers.get("x-file-name", "")[:200]
         try:
             kept = await self._ctx.services.need(STORE).keep(body, media_type=media_type, name=name)

@@ -13,6 +13,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NeedsConsentError, ServerError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.services import ServiceKey
+from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import VAULT
 
 from .settings import ServerSettings
@@ -93,6 +94,7 @@ class Gateway:
         return await self.token()
 
     def _write_server_file(self, port: int, token: str) -> None:
+        self._ctx.services.need(LOG).add(token)  # a command that comes across the file shows the model no token
         host = self._ctx.section(ServerSettings).host
         reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         found = {"pid": os.getpid(), "host": reached, "port": port, "token": token}

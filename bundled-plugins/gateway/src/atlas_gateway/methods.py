@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
@@ -24,6 +24,16 @@ from atlas_sdk.values import Json
 
 from .gateway import GATEWAY, is_loopback
 from .settings import ServerSettings
+
+
+def _in_range(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except (OverflowError, OSError):  # the first and the last day of time have no other zone
+        raise ValueError("the time is out of range") from None
+
+
+Moment = Annotated[datetime, AfterValidator(_in_range)]
 
 
 class Params(BaseModel):
@@ -45,7 +55,7 @@ class ConversationCreate(Params):
     model: str = ""
     effort: str = ""
     auto_mode: bool = True
-    folder: str = ""
+    folder: str = Field(default="", max_length=4096, pattern=r"^[^\x00]*$")
 
 
 class ConversationId(Params):
@@ -58,7 +68,7 @@ class ConversationList(Params):
     """A page of conversations, the most recently changed first."""
 
     limit: int = Field(default=50, ge=1, le=500)
-    before: datetime | None = None
+    before: Moment | None = None
     archived: bool = False
 
 
@@ -87,7 +97,7 @@ class MessageSend(ConversationId):
 class EventList(Params):
     """Durable events after a number: the home's, or a conversation's own."""
 
-    after: int = Field(ge=0)
+    after: int = Field(ge=0, lt=2**63)
     conversation: str | None = None
     limit: int = Field(default=1000, ge=1, le=10_000)
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
+from anyio.abc import TaskGroup
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from atlas_sdk.client import PROTOCOL
@@ -22,17 +22,17 @@ from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json, read_json
+
+from .outbox import Outbox
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
-OUTBOUND_FRAMES = 256
 CATCH_UP_EVENTS = 10_000
 """Further behind than this, a client does better to reload."""
 SEND_SECONDS = 30.0
 FIRST_SECONDS = 10.0
-LAST_ANSWER_SECONDS = 0.3
-"""How long a connection whose token was replaced still has, so that the one who asked is answered."""
+END_SECONDS = 1.0
 
 Receive = Callable[[], Awaitable[str | None]]
 Send = Callable[[str], Awaitable[None]]
@@ -120,25 +120,34 @@ class Session:
         self._send = send
         self._trusted = trusted
         self._scope = anyio.CancelScope()
+        self._reading = anyio.CancelScope()
+        self._answered: anyio.Event | None = None
         self._in_flight = 0
         self._first_id: Json = None
         self.id = new_id()
         self.name = ""
 
     def end(self) -> None:
-        """End a connection that came in by a token."""
-        if not self._trusted:
-            self._scope.deadline = anyio.current_time() + LAST_ANSWER_SECONDS
+        """End a connection that came in by a token: nothing more is read, and what was asked is still answered."""
+        if not self._trusted and self._answered is None:
+            self._answered = anyio.Event()
+            self._tell_answered()
+            self._reading.cancel()
+
+    def _tell_answered(self) -> None:
+        if self._answered is not None and not self._in_flight:
+            self._answered.set()
 
     async def run(self) -> None:
         """Serve until the client is gone or breaks a rule."""
-        outbound, frames = anyio.create_memory_object_stream[str](OUTBOUND_FRAMES)
-        with self._scope:
-            async with outbound, frames, anyio.create_task_group() as group:
+        outbound = Outbox()
+        with self._scope, contextlib.ExitStack() as end:
+            end.callback(outbound.drop)
+            async with anyio.create_task_group() as group:
                 written = anyio.Event()
 
                 async def write() -> None:
-                    async for frame in frames:
+                    async for frame in outbound.frames():
                         with anyio.move_on_after(SEND_SECONDS) as slow:
                             await self._send(frame)
                         if slow.cancelled_caught:
@@ -151,16 +160,11 @@ class Session:
                     after = await self._first(outbound)
                     if after is not None:
                         group.start_soon(self._events, outbound, after)
-                        while (frame := await self._receive()) is not None:
-                            request = _parsed(frame)
-                            if self._in_flight >= MAX_IN_FLIGHT:
-                                busy = AtlasError(
-                                    "Too many requests are under way.", hint="Wait for some.", code="busy"
-                                )
-                                await outbound.send(_failure(request.get("id"), busy))
-                                continue
-                            self._in_flight += 1
-                            group.start_soon(self._answer, outbound, request)
+                        with self._reading:
+                            await self._requests(outbound, group)
+                        if self._answered is not None:
+                            with anyio.move_on_after(END_SECONDS):
+                                await self._answered.wait()
                 except AtlasError as error:
                     # A broken rule, or a home that cannot be served: a damaged database, a store that is off.
                     await outbound.send(_failure(self._first_id, error))
@@ -170,7 +174,17 @@ class Session:
                     await written.wait()
                 group.cancel_scope.cancel()
 
-    async def _first(self, outbound: MemoryObjectSendStream[str]) -> int | None:
+    async def _requests(self, outbound: Outbox, group: TaskGroup) -> None:
+        while (frame := await self._receive()) is not None:
+            request = _parsed(frame)
+            if self._in_flight >= MAX_IN_FLIGHT:
+                busy = AtlasError("Too many requests are under way.", hint="Wait for some.", code="busy")
+                await outbound.send(_failure(request.get("id"), busy))
+                continue
+            self._in_flight += 1
+            group.start_soon(self._answer, outbound, request)
+
+    async def _first(self, outbound: Outbox) -> int | None:
         """Answer ``initialize``, the only request before which nothing else is answered."""
         with anyio.move_on_after(FIRST_SECONDS):
             frame = await self._receive()
@@ -217,15 +231,13 @@ class Session:
         expected = self._wire.token
         return bool(expected and token) and hmac.compare_digest((token or "").encode(), expected.encode())
 
-    async def _events(self, outbound: MemoryObjectSendStream[str], sent: int) -> None:
+    async def _events(self, outbound: Outbox, sent: int) -> None:
         """Send events after number ``sent``, from the store first and then as they come, each once and in order."""
         events, store = self._ctx.services.need(EVENTS), self._ctx.services.need(STORE)
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             await self._follow(outbound, sent, events, store)
 
-    async def _follow(
-        self, outbound: MemoryObjectSendStream[str], sent: int, events: EventsService, store: StoreService
-    ) -> None:
+    async def _follow(self, outbound: Outbox, sent: int, events: EventsService, store: StoreService) -> None:
         while True:
             async with events.subscribe() as feed:
                 while missed := await store.events(after=sent):
@@ -241,7 +253,7 @@ class Session:
                     if feed.behind:
                         break  # the queue overflowed: what was dropped is read from the store
 
-    async def _answer(self, outbound: MemoryObjectSendStream[str], request: dict[str, Any]) -> None:
+    async def _answer(self, outbound: Outbox, request: dict[str, Any]) -> None:
         id, name = request.get("id"), str(request.get("method"))
         try:
             frame = _success(id, await self._call(name, request.get("params") or {}))
@@ -258,6 +270,7 @@ class Session:
         if id is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await outbound.send(frame)
+        self._tell_answered()
 
     async def _call(self, name: str, params: Json) -> BaseModel:
         method = self._ctx.services.need(HOME).methods().get(name)
@@ -275,8 +288,8 @@ def _parsed(frame: str) -> dict[str, Any]:
     if len(frame) > MAX_FRAME_CHARS:
         raise BrokenFrameError("The frame is over 8 MiB.", hint="Send files by HTTP.", code="too_large")
     try:
-        found = json.loads(frame)
-    except (ValueError, RecursionError):
+        found = read_json(frame)
+    except ValueError:
         raise BrokenFrameError("The frame is not JSON.", code="not_json") from None
     if not isinstance(found, dict) or not isinstance(found.get("method"), str):
         raise BrokenFrameError("The frame is not a JSON-RPC request.", code="not_request")

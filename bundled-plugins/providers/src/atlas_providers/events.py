@@ -6,11 +6,12 @@ at characters such as U+2028 that may stand inside JSON. This one reads on to th
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
 
 import anyio
+
+from atlas_sdk.values import read_json
 
 DONE = "[DONE]"
 TAIL_SECONDS = 1.0
@@ -60,7 +61,7 @@ async def read_events(response: Streamed, take: Callable[[dict[str, Any]], None]
 
 def _parse(data: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        value = read_json(data)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

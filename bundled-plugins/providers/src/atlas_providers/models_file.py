@@ -64,6 +64,8 @@ def read_endpoints(home: Path) -> tuple[Endpoint, ...]:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise _refused(path, f"is not valid TOML: {wrong}.", "Correct it at that place.") from None
+    except OSError as wrong:
+        raise _refused(path, f"cannot be read: {wrong.strerror}.", "Mend its permissions.") from None
     return parse_endpoints(table, path)
 
 

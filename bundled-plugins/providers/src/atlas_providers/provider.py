@@ -217,6 +217,7 @@ def _call_errors() -> tuple[type[Exception], ...]:
     found: list[type[Exception]] = [httpx2.HTTPError, httpx2.StreamError]
     for module, name in (("openai", "OpenAIError"), ("anthropic", "AnthropicError")):
         loaded = sys.modules.get(module)
-        if loaded is not None:
-            found.append(getattr(loaded, name))
+        kind = getattr(loaded, name, None)  # none while another task is loading it
+        if kind is not None:
+            found.append(kind)
     return tuple(found)

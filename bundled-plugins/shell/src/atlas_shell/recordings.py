@@ -1,6 +1,6 @@
 """The files of background commands: what each said, and in the last line how it ended.
 
-While a command runs a note beside says so; a note without its command is what a crash leaves behind.
+While a command runs, in front too, a note beside says so; a note without its command is what a crash leaves behind.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import json
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .output import Kept, Lines
@@ -41,7 +42,7 @@ class Recording:
 
     def begin(self) -> None:
         """Make the file and the note, for their owner alone. Raises OSError."""
-        self._note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(self._note.parent)
         self._handle = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         self._note.write_text(json.dumps({"file": self.file.name}), "utf-8")
 
@@ -80,9 +81,36 @@ class Recording:
             return False
 
 
+def _make(notes: Path) -> None:
+    """Make the folder of the notes and the one above it for their owner alone."""
+    for folder in (notes.parent, notes):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@contextmanager
+def noted(folder: Path, mark: str) -> Iterator[None]:
+    """Keep a note of a command in front, so that the next start ends what a crash leaves running of it."""
+    note = folder / _NOTES / f"{mark}.json"
+    with suppress(OSError):  # a full disk keeps no command from running
+        _make(note.parent)
+        note.write_text(json.dumps({"atlas": os.getpid()}), "utf-8")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _is_ours(note: Path) -> bool:
+    """Whether a note is of a command in front of this very process: no crash left it."""
+    with suppress(OSError, ValueError, AttributeError):
+        return bool(json.loads(note.read_text("utf-8")).get("atlas") == os.getpid())
+    return False
+
+
 def settle(folder: Path) -> int:
     """Mark the files of commands that a crash cut off, and end what still runs of them. Return how many there were."""
-    notes = sorted((folder / _NOTES).glob("*.json"))
+    notes = [note for note in sorted((folder / _NOTES).glob("*.json")) if not _is_ours(note)]
     for note in notes:
         for pid in left_by(note.stem):
             with suppress(OSError):

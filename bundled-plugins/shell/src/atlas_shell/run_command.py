@@ -18,6 +18,7 @@ from .background import COMMANDS
 from .environment import environment
 from .output import Kept, Lines
 from .processes import ending, started
+from .recordings import noted
 
 TIMEOUT_SECONDS = 120
 LONGEST_SECONDS = 600
@@ -86,13 +87,14 @@ async def _run(ctx: PluginContext, command: str, host: ToolHost, timeout: float)
     mark = secrets.token_hex(8)
     variables = environment(os.environ, home=ctx.home, mark=mark, secrets=await _secrets(ctx))
     # The host's folder is the one that ``cwd`` names, or the conversation's: the gate judged that one.
-    async with started(command, folder=host.folder, environment=variables, mark=mark) as running:
-        with anyio.move_on_after(timeout):
-            code = await running.read(take)
-        if code is None:
-            await running.end(take)
-        elif await running.end_rest():
-            note = _LEFT
+    with noted(ctx.home / "commands", mark):
+        async with started(command, folder=host.folder, environment=variables, mark=mark) as running:
+            with anyio.move_on_after(timeout):
+                code = await running.read(take)
+            if code is None:
+                await running.end(take)
+            elif await running.end_rest():
+                note = _LEFT
     kept.add(lines.rest())
     text = kept.text()
     if text and not text.endswith("\n"):
