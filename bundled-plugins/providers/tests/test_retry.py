@@ -82,7 +82,7 @@ async def test_a_passing_trouble_is_waited_out_longer_each_time(ctx: Any) -> Non
 
     assert go.times == pytest.approx([0, 1, 3, 7])
     assert reply.attempts == 4
-    assert deltas[:2] == [TextDelta("H"), Restarted("Overloaded.")]
+    assert deltas[:2] == [TextDelta("H"), Restarted("Overloaded. Trying again (2 of 4).")]
 
 
 async def test_it_gives_up_after_four(ctx: Any) -> None:

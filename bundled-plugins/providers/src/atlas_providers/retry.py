@@ -16,7 +16,7 @@ import anyio
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.hooks import ModelGo, Stage
-from atlas_sdk.providers import Emit, ModelDelta, ModelReply, ModelRequest, ProviderError, Restarted
+from atlas_sdk.providers import Emit, ModelReply, ModelRequest, ProviderError, Restarted
 from atlas_sdk.services.models import MODELS
 
 from .errors import StaleItemsError
@@ -106,7 +106,7 @@ class Retry:
                     raise
                 if not patient and error.kind == "rate_limit":
                     raise
-                call.restart(error.message)
+                call.restart(f"{error.message} Trying again ({attempt + 1} of {ATTEMPTS}).")
                 if wait is None:
                     await anyio.sleep(self._wait_seconds(attempt))
         raise AssertionError("the last attempt returns or raises")
@@ -158,24 +158,17 @@ class _Call:
     def __init__(self, emit: Emit, go: ModelGo) -> None:
         self._emit_out = emit
         self._go = go
-        self._emitted = False
         self._asked = 0
 
     async def go(self, request: ModelRequest) -> ModelReply:
         """Ask once."""
         self._asked += 1
-        reply = await self._go(request, self._emit)
+        reply = await self._go(request, self._emit_out)
         return replace(reply, attempts=self._asked)
 
     def restart(self, why: str) -> None:
-        """Say that what came so far is void, where anything came."""
-        if self._emitted:
-            self._emit_out(Restarted(why))
-            self._emitted = False
-
-    def _emit(self, delta: ModelDelta) -> None:
-        self._emitted = True
-        self._emit_out(delta)
+        """Say why the model is asked again, and that what came so far is void."""
+        self._emit_out(Restarted(why))
 
 
 def without_items(request: ModelRequest) -> ModelRequest:
