@@ -26,7 +26,7 @@ from .history import (
     wire_tool_name,
 )
 from .provider import Answer, ModelProvider
-from .sdks import open_anthropic
+from .sdks import as_written, open_anthropic
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -50,7 +50,9 @@ class AnthropicProvider(ModelProvider["AsyncAnthropic"]):
         self, client: AsyncAnthropic, request: ModelRequest, model: Model, answer: Answer, emit: Emit
     ) -> None:
         gathered = _Gathered(request.model, answer, emit)
-        async with client.messages.with_streaming_response.create(**self.body(request, model)) as response:
+        async with client.messages.with_streaming_response.create(
+            **as_written(self.body(request, model), "messages")
+        ) as response:
             await read_events(response, gathered.take)
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from .history import (
     wire_tool_name,
 )
 from .provider import Answer, ModelProvider
-from .sdks import open_openai
+from .sdks import as_written, open_openai
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -59,7 +59,7 @@ class ChatCompletionsProvider(ModelProvider["AsyncOpenAI"]):
     async def ask(self, client: AsyncOpenAI, request: ModelRequest, model: Model, answer: Answer, emit: Emit) -> None:
         gathered = _Gathered(request.model, answer, emit)
         create = client.chat.completions.with_streaming_response.create
-        async with create(**self.body(request, model)) as response:
+        async with create(**as_written(self.body(request, model), "messages")) as response:
             await read_events(response, gathered.take)
         gathered.finish()
 

@@ -27,7 +27,7 @@ from .history import (
     wire_tool_name,
 )
 from .provider import Answer, ModelProvider
-from .sdks import open_openai
+from .sdks import as_written, open_openai
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -61,7 +61,7 @@ class ResponsesProvider(ModelProvider["AsyncOpenAI"]):
             await self._send(client, self.body(request, model), take)
 
     async def _send(self, client: AsyncOpenAI, body: dict[str, Any], take: Callable[[dict[str, Any]], None]) -> None:
-        async with client.responses.with_streaming_response.create(**body) as response:
+        async with client.responses.with_streaming_response.create(**as_written(body, "input")) as response:
             await read_events(response, take)
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:

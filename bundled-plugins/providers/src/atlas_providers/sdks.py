@@ -5,7 +5,7 @@ Importing openai takes 0.7 s and anthropic 2 s (2026-11-30), so no module of thi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
@@ -57,3 +57,14 @@ def _anthropic(base_url: str, key: str, idle_seconds: float) -> AsyncAnthropic:
     client.auth_token = client.webhook_key = None
     client._custom_headers = {}
     return client
+
+
+def as_written(body: dict[str, Any], *histories: str) -> dict[str, Any]:
+    """Return the arguments that send a body with its long lists as they are.
+
+    The SDKs walk through every argument by its type hints: 0.4 ms a message, measured, on every request. What
+    comes by ``extra_body`` takes the place of the empty list and is not walked through; the keys keep their order.
+    """
+    lists = {name: body[name] for name in histories if name in body}
+    extra = {**body.get("extra_body", {}), **lists}
+    return {**body, **dict.fromkeys(lists, ()), "extra_body": extra}
