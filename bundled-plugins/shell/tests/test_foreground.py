@@ -125,14 +125,14 @@ async def test_a_hundred_megabytes_keep_their_ends_only(desk: Any) -> None:
 
     assert text.startswith("first\nxxx")
     assert text.endswith("x\nlast\n[exit code 0]")
-    assert len(text) < 31_000
+    assert len(text) < 5_100_000
     assert "characters left out" in text
 
 
 async def test_one_line_without_end_is_bounded(desk: Any) -> None:
     text = await desk.call("head -c 20000000 /dev/zero | tr '\\0' 'x'")
 
-    assert len(text) < 31_000
+    assert len(text) < 5_100_000
 
 
 async def test_progress_is_told_once_in_a_while(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:

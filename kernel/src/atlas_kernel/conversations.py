@@ -119,7 +119,7 @@ class Conversations:
             known = await store.message_of_client(live.record.id, message.client_id)
             if known is not None:
                 return Accepted(message=known.id, how="queued" if known.queued else "started", again=True)
-        busy, moves = live.turn is not None, message.parent not in (None, live.record.head)
+        busy, moves = live.turn is not None, message.parent not in (None, live.record.head or "")
         if busy and moves:
             raise MisuseError("A message cannot be edited while a turn runs.", hint="Stop the turn first.")
         kept = live.record, live.path
@@ -260,13 +260,13 @@ class Conversations:
             del self._live[id]
 
     def _branch(self, live: Live, parent: str) -> None:
-        ids = [message.id for message in live.path]
+        ids = ["", *(message.id for message in live.path)]  # nothing stands for before the first message
         if parent not in ids:
             raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
-        path = live.path[: ids.index(parent) + 1]
+        path = live.path[: ids.index(parent)]
         if unpaired(path):
             raise MisuseError("Nothing can be said between a call and its result.")
-        live.path, live.record = path, live.record.model_copy(update={"head": parent})
+        live.path, live.record = path, live.record.model_copy(update={"head": parent or None})
 
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""

@@ -63,11 +63,11 @@ class Plugins:
         self._lock = anyio.Lock()
         self.manager = Manager()
         self.why: dict[str, str] = dict(found.broken)
-        candidates: dict[str, tuple[str, ...]] = {}
+        candidates: dict[str, tuple[Manifest, ...]] = {}
         for manifest in found.manifests.values():
             for service in manifest.provides:
                 name = service.partition("@")[0]
-                candidates[name] = (*candidates.get(name, ()), manifest.name)
+                candidates[name] = (*candidates.get(name, ()), manifest)
         registry.know(candidates)
 
     async def start_all(self) -> None:

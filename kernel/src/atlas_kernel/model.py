@@ -15,14 +15,13 @@ from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
+from .guard import caught, sentence
 from .prefix import content, dump
 from .runtime import Generations, Runtime
 from .settings import Settings
 
 NO_KEY = "No model is set up yet: there is no key in the vault, and no local model server was found."
-NO_KEY_HINT = (
-    "Add one with: atlas secrets set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY)."
-)
+NO_KEY_HINT = "Add one: atlas secrets set OPENAI_API_KEY, or that of another provider (atlas docs guides/models)."
 
 
 class Models:
@@ -90,16 +89,24 @@ class Models:
             purpose=request.purpose,
             settings={"effort": request.effort, "max_output_tokens": request.max_output_tokens},
             instructions=instructions.id,
-            tools=None if not request.tools else _tools_hash(request),
+            tools=content(dump(request.tools)).id if request.tools else None,
             last_message=request.messages[-1].id if request.messages else None,
             attempt=attempt,
             started_at=self._clock.now(),
         )
-        records: list[Record] = [row] if turn is not None else [instructions, row]
+        records: list[Record] = [row]
+        if turn is None:  # what it was asked is in no conversation, so it is kept by content, too
+            prompt = content("".join(message.model_dump_json() for message in request.messages))
+            row = row.model_copy(update={"settings": {**row.settings, "messages": prompt.id}})
+            records = [instructions, prompt, row]
         await store.commit(records)
         closed = row.model_copy(update={"state": "stopped", "error": "Stopped."})
         try:
-            reply = await provider.stream(request, emit)
+            reply, error = await caught(provider.stream, request, emit)
+            if reply is None:
+                error = error or ProviderError("The model answered nothing.", kind="stream")
+                closed = row.model_copy(update={"state": "failed", "error": sentence(error)})
+                raise error
             closed = row.model_copy(
                 update={
                     "state": "done",
@@ -110,9 +117,6 @@ class Models:
                 }
             )
             return reply
-        except ProviderError as error:
-            closed = row.model_copy(update={"state": "failed", "error": str(error)})
-            raise
         finally:
             with anyio.CancelScope(shield=True):
                 await store.commit([closed.model_copy(update={"ended_at": self._clock.now()})])
@@ -131,7 +135,3 @@ def _pick(provider: Provider, model: str) -> ModelInfo:
     raise ProviderError(
         f"{provider.name} has no default model.", kind="model", hint="Name one: [model] name in config.toml."
     )
-
-
-def _tools_hash(request: ModelRequest) -> str:
-    return content(dump(request.tools)).id

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from atlas_sdk.errors import MissingServiceError, MisuseError
+from atlas_sdk.manifest import Manifest
 from atlas_sdk.services import Provided, ServiceKey
 
 T = TypeVar("T")
@@ -15,9 +16,9 @@ class Registry:
 
     def __init__(self) -> None:
         self._owned: dict[str, tuple[str, ServiceKey[Any], Any]] = {}
-        self._candidates: dict[str, tuple[str, ...]] = {}
+        self._candidates: dict[str, tuple[Manifest, ...]] = {}
 
-    def know(self, candidates: dict[str, tuple[str, ...]]) -> None:
+    def know(self, candidates: dict[str, tuple[Manifest, ...]]) -> None:
         """Learn which plugins could provide which service, so that a missing one names the way out."""
         self._candidates = candidates
 
@@ -43,10 +44,16 @@ class Registry:
         """Return the service. Raises MissingServiceError, which names who would provide it."""
         service = self.get(key)
         if service is None:
-            names = self._candidates.get(key.name, ())
-            hint = f"Turn one on: atlas plugins enable {names[0]}." if names else "Install a plugin that provides it."
-            raise MissingServiceError(f"This needs the service {key}, and no plugin that is on provides it.", hint=hint)
+            said = f"This needs the service {key}, and no plugin that is on provides it."
+            raise MissingServiceError(said, hint=self._way_out(str(key)))
         return service
+
+    def _way_out(self, service: str) -> str:
+        """Say what to turn on or install: where the provider itself lacks a service, that one."""
+        for provider in self._candidates.get(service.partition("@")[0], ()):
+            lacking = [needed for needed in provider.requires if not self.has(needed)]
+            return self._way_out(lacking[0]) if lacking else f"Turn it on: atlas plugins enable {provider.name}."
+        return f"Install a plugin that provides {service}; atlas-agent brings one of each."
 
     def has(self, service: str) -> bool:
         """Whether ``name@api`` is provided in that version or a newer one."""

@@ -137,7 +137,7 @@ class TurnRun:
             tools=prefix.specs,
             messages=tuple(self._live.path),
             conversation=record.id,
-            effort=record.effort or self._settings.section(ModelSettings).effort,
+            effort=record.effort or self._settings.section(ModelSettings).effort or "medium",
             attachments=lambda id: store.file(id).read_bytes(),
         )
         reply = await self._models.ask(request, self._emit, runtime=self._runtime, turn=self._turn.id)

@@ -179,9 +179,12 @@ class HomeLock:
             file.close()
             holder = path.read_text("utf-8", errors="replace").strip() if os.name == "posix" else ""
             who = f"process {holder}" if holder else "another process"
+            running = self._home.server() is not None
             raise ServerError(
                 f"The home {self._home.folder} is in use by {who}.",
-                hint="Let it finish, or run atlas serve, which any number of commands share.",
+                hint="That is its server: other commands go through it."
+                if running
+                else "Let it finish, or run atlas serve, which any number of commands share.",
                 code="home_in_use",
             )
         file.seek(0)
@@ -216,11 +219,18 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 def is_alive(pid: Any) -> bool:
-    """Say whether a process of that number runs; on Windows the connection itself will tell."""
+    """Say whether a process of that number runs."""
     if not isinstance(pid, int):
         return False
-    if os.name == "nt":
-        return True  # the connection itself will tell
+    if sys.platform == "win32":
+        import ctypes
+
+        still_active, may_ask = 259, 0x1000  # STILL_ACTIVE, PROCESS_QUERY_LIMITED_INFORMATION
+        code = ctypes.c_ulong()
+        handle = ctypes.windll.kernel32.OpenProcess(may_ask, False, pid)
+        known = bool(handle and ctypes.windll.kernel32.GetExitCodeProcess(handle, ctypes.byref(code)))
+        ctypes.windll.kernel32.CloseHandle(handle)
+        return known and code.value == still_active
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

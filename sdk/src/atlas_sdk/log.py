@@ -42,6 +42,7 @@ class Log:
 
     def __init__(self, folder: Path, *, level: str, to_file: bool, to_stderr: bool, masker: Masker) -> None:
         self.logger = logging.getLogger("atlas")
+        self._before = (self.logger.level, self.logger.propagate)
         self.logger.setLevel(level)
         self.logger.propagate = False
         self._handlers: list[logging.Handler] = []
@@ -75,3 +76,5 @@ class Log:
             with contextlib.suppress(OSError):
                 handler.close()
         self._handlers = []
+        self.logger.setLevel(self._before[0])
+        self.logger.propagate = self._before[1]

@@ -15,6 +15,7 @@ from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.gate import GATE
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 
 CHECK_SECONDS = 10.0
@@ -102,6 +103,11 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         broken = [f"{row.name}: {row.why}" for row in rows if row.state in ("broken", "needs")]
         return Finding("warning", " ".join(broken)) if broken else Finding("ok", "Every plugin that is wanted is on.")
 
+    async def variables() -> Finding:
+        unknown = ctx.services.need(SETTINGS).unknown_variables()
+        said = f"These variables set nothing: {', '.join(unknown)}." if unknown else "Every ATLAS_ variable is known."
+        return Finding("warning" if unknown else "ok", said)
+
     async def gate() -> Finding:
         if ctx.services.get(GATE) is None:
             return Finding(
@@ -124,6 +130,7 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         Check("disk.free", "There is room on the disk", disk),
         Check("database.sound", "The database is sound", database),
         Check("plugins.on", "Plugins are on", states),
+        Check("settings.known", "Every ATLAS_ variable is known", variables),
         Check("gate.on", "The approval gate is on", gate),
         Check("plugins.used", "What plugins add is used", used),
     ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import json as json_module
-import os
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.homes import is_alive
 from atlas_sdk.services import Services
 from atlas_sdk.values import Json
 
@@ -56,11 +56,7 @@ async def _until_gone(pid: int, scope: Any) -> None:
 
     while True:
         await anyio.sleep(1)
-        try:
-            os.kill(pid, 0)
-        except PermissionError:
-            continue
-        except OSError:
+        if not is_alive(pid):
             scope.cancel()
             return
 

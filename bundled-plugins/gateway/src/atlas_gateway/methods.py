@@ -85,7 +85,10 @@ class History(ConversationId):
 
 
 class MessageSend(ConversationId):
-    """A message. ``client_id`` is the client's own id: sent twice, it is kept once."""
+    """A message. ``client_id`` is the client's own id: sent twice, it is kept once.
+
+    ``parent`` is the message it follows, when that is not the last one: an edit. Empty, it comes first of all.
+    """
 
     text: str = ""
     attachments: tuple[str, ...] = ()

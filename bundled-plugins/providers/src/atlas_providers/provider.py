@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import AtlasError
 from atlas_sdk.messages import Part, TextPart, ToolCallPart
 from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, ProviderCheck, ProviderError, StopReason
 from atlas_sdk.records import Usage
@@ -100,11 +101,17 @@ class ModelProvider(Generic[C]):
             if found is not None:
                 self.endpoint = local.with_found(self.endpoint, found)
             return found is not None and bool(self.endpoint.models)
-        return not self.key_name or await self.key() is not None
+        try:
+            return not self.key_name or await self.key() is not None
+        except AtlasError:
+            return True  # a vault that does not open: asking says why, where another's answer would hide it
 
     async def check(self) -> ProviderCheck:
         """Ask whether the key in the vault opens it, spending no token."""
-        return await self._check(await self.key())
+        try:
+            return await self._check(await self.key())
+        except AtlasError as error:
+            return ProviderCheck(self.id, "unknown", str(error))
 
     async def check_key(self, key: str) -> ProviderCheck:
         """Ask whether this key opens it, before it is kept."""

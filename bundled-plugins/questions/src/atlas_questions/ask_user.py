@@ -6,8 +6,9 @@ from typing import Any
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.ids import new_id
+from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.questions import QUESTIONS, Choice, Question
-from atlas_sdk.tools import Arguments, Tool, ToolHost
+from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost
 
 PARAMETERS: dict[str, Any] = {
     "type": "object",
@@ -37,6 +38,9 @@ def ask_user(ctx: PluginContext) -> Tool:
     """Return the tool."""
 
     async def run(arguments: Arguments, host: ToolHost) -> str:
+        conversations = ctx.services.get(CONVERSATIONS)
+        if conversations is not None and not (await conversations.get(host.conversation)).attended:
+            raise ToolError("Nobody attends this conversation, so nobody can be asked. Go on with what you can.")
         lines = []
         for item in arguments["questions"]:
             choices = tuple(

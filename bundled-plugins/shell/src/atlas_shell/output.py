@@ -6,8 +6,8 @@ import codecs
 import re
 from collections import deque
 
-HEAD_CHARS = 10_000
-TAIL_CHARS = 20_000
+HEAD_CHARS = 4_000_000
+TAIL_CHARS = 1_000_000
 """With the head under what Atlas passes on whole; the end of an output is where errors are."""
 _LINE_CHARS = 8_192
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])|\x00")

@@ -84,19 +84,24 @@ def last_number(connection: Connection, conversation: str | None) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
+_PATH = text("""
+    WITH RECURSIVE up(id, parent, data, depth) AS (
+        SELECT id, parent, data, 0 FROM message WHERE id = :head
+        UNION ALL
+        SELECT message.id, message.parent, message.data, up.depth + 1
+        FROM message JOIN up ON message.id = up.parent
+        WHERE up.depth + 1 < :limit
+    )
+    SELECT data FROM up ORDER BY depth DESC
+""")
+_NO_LIMIT = 1 << 60
+
+
 def path_of(connection: Connection, conversation: str, limit: int | None) -> tuple[Message, ...]:
-    """Return the messages from the root to the head, walking the parents."""
-    table = TABLES[Message]
-    found = connection.execute(
-        select(TABLES[Conversation].c.data).where(TABLES[Conversation].c.id == conversation)
-    ).scalar()
-    if found is None:
+    """Return the messages from the root to the head, walking the parents, also into a past that a fork shares."""
+    conversations = TABLES[Conversation]
+    found = connection.execute(select(conversations.c.data).where(conversations.c.id == conversation)).scalar()
+    if found is None or limit == 0:
         return ()
-    head = from_row(Conversation, {"data": found}).head
-    query = select(table.c.id, table.c.parent, table.c.data).where(table.c.conversation == conversation)
-    rows = {row.id: row for row in connection.execute(query)}
-    path: list[Message] = []
-    while head is not None and head in rows and (limit is None or len(path) < limit):
-        path.append(from_row(Message, {"data": rows[head].data}))
-        head = rows[head].parent
-    return tuple(reversed(path))
+    values = {"head": from_row(Conversation, {"data": found}).head, "limit": limit or _NO_LIMIT}
+    return tuple(from_row(Message, {"data": row.data}) for row in connection.execute(_PATH, values))

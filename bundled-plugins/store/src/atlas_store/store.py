@@ -251,6 +251,8 @@ class SqliteStore:
             raise StorageError(
                 f"A file could not be kept: {error.strerror}.", hint="Free some space and try again."
             ) from error
+        if (known := await self.get(Attachment, id)) is not None:
+            return known  # what was read of it, and who may see it, stays
         row = Attachment(id=id, media_type=media_type, size=len(data), name=name, created_at=datetime.now(UTC))
         await self.commit([row])
         return row

@@ -79,7 +79,7 @@ class ConversationsService(Protocol):
         """Keep a message and start a turn, or hand it to the one that runs. It is on disk when this returns.
 
         ``steer`` reaches a running turn at its next step, ``queue`` after it. ``parent`` other than the head
-        makes a sibling and moves the head: an edit, refused while a turn runs.
+        makes a sibling and moves the head: an edit, refused while a turn runs. An empty one stands before the first.
         """
 
     async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:

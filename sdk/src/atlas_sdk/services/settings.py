@@ -34,6 +34,9 @@ class SettingsService(Protocol):
     def rows(self) -> tuple[SettingRow, ...]:
         """Return every setting, in the order of the file."""
 
+    def unknown_variables(self) -> tuple[str, ...]:
+        """Name the ``ATLAS_*`` variables that set nothing Atlas knows."""
+
     async def change(self, key: str, value: Json) -> None:
         """Change ``section.key`` in ``config.toml`` and here, keeping the file's comments; None is the default.
 

@@ -53,6 +53,10 @@ class FakeSettings:
             for key, field in type(section).model_fields.items()
         )
 
+    def unknown_variables(self) -> tuple[str, ...]:
+        """Name the variables that set nothing: a test has none."""
+        return ()
+
     async def change(self, key: str, value: Json) -> None:
         """Change a setting that may change while Atlas runs; None is its default."""
         await checkpoint()

@@ -83,7 +83,7 @@ class FakeStore:
     async def path(self, conversation: str, *, limit: int | None = None) -> tuple[Message, ...]:
         """Return the messages from the root to the conversation's head."""
         found = await self.get(Conversation, conversation)
-        messages = {message.id: message for message in await self.find(Message, conversation=conversation)}
+        messages = {message.id: message for message in await self.find(Message)}
         head = found.head if found is not None else None
         path: list[Message] = []
         while head in messages and (limit is None or len(path) < limit):
@@ -159,6 +159,8 @@ class FakeStore:
         path = self.file(id)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+        if (known := await self.get(Attachment, id)) is not None:
+            return known
         kept = Attachment(id=id, media_type=media_type, size=len(data), name=name, created_at=datetime.now(UTC))
         await self.commit([kept])
         return kept
