@@ -184,7 +184,9 @@ class Reader:
     def add(self, part: Part) -> Part:
         """Put a part on the list, with where it was found."""
         if part.words and part.words[0].is_pattern:
-            part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
+            program = self._matched_program(part.words[0])
+            if program is not part.words[0]:
+                part = replace(part, words=(program, *part.words[1:]))
         # Written out: `dataclasses.replace` takes a fifth of the time of a long script.
         placed = Part(
             part.words,

@@ -60,7 +60,18 @@ _LOCAL = re.compile(
 
 
 _JS_RUNNERS = re.compile(r"child_process|shelljs|execa|zx\b|\bBun\b|\bDeno\b")
+_JS_PATTERN = re.compile(r"([A-Za-z_$][\w$]*)\s*[=:]\s*(?:/[^/*\s]|(?:new\s+)?RegExp\b)")
+_PATTERN_NAME = re.compile(r"^(?:re|rx|reg|pattern|regexp?)$|(?:_RE|Re|Regexp?|RegExp|Pattern)$")
 _JS_RENAMED = re.compile(r"\b(exec|execSync|execFile|execFileSync|spawn|spawnSync)\s*(?::|\bas\b)\s*([A-Za-z_$][\w$]*)")
+
+
+def _searches(tokens: list[tuple[str, str]], index: int, patterns: frozenset[str]) -> bool:
+    """Whether the `exec` at an index belongs to a regular expression: a literal, or a name that holds one."""
+    if index < 2 or tokens[index - 1][1] != ".":
+        return False
+    owner = tokens[index - 2][1]
+    flags = re.fullmatch(r"[dgimsuvy]+", owner) and index > 2 and tokens[index - 3][1] == "/"
+    return bool(owner == "/" or flags or owner in patterns or _PATTERN_NAME.search(owner))
 
 
 def _plain_javascript(tokens: list[tuple[str, str]], source: str) -> list[tuple[str, str]]:
@@ -94,6 +105,7 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
     values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
     # `exec` is also what a regular expression calls its own search.
     has_exec = language != "javascript" or _JS_RUNNERS.search(source) is not None
+    patterns = frozenset(_JS_PATTERN.findall(source)) if language == "javascript" else frozenset()
     if language == "javascript" and has_exec:
         tokens = _plain_javascript(tokens, source)
     runs = _RUNS | _OTHER_RUNS if language == "other" else _RUNS
@@ -113,7 +125,9 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
             deeds.append(Deed("shell", (re.sub(r"^(?:qx|%x)\s*.", "", text)[:-1],)))
         elif kind == "name" and (text in runs or text in _DELETES or text in _OPENS or text in _PRINTS):
             previous = tokens[index - 1][1] if index else ""
-            if previous in ("function", "def", "sub") or (text == "exec" and not has_exec):
+            if previous in ("function", "def", "sub") or (
+                text == "exec" and (not has_exec or _searches(tokens, index, patterns))
+            ):
                 continue
             strings = _call_strings(tokens, index + 1, values)
             if strings:
