@@ -49,6 +49,9 @@ def test_ninety_nine_of_a_hundred_cases_take_less_than_20_ms():
         "cat <<EOF > x\n" + "rm -rf / $x\n" * 80_000 + "EOF",
         "echo " + "\\a" * 200_000,
         'echo "' + "$x" * 100_000 + '"',
+        "; ".join(f"ln -s a{number} b{number}" for number in range(10_000)),
+        "\n".join(f"[ -f a{number} ] && cp a{number} b" for number in range(5_000)),
+        "\n".join(f"cat a{number} >> out 2>&1" for number in range(10_000)),
     ],
     ids=lambda line: f"{line[:24]!r}",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import Options, first_operand, read_options
-from atlas_gate.parts import UNKNOWN, Part, Word, is_constant, name_set
+from atlas_gate.parts import Part, Word, is_constant, name_set, without_marks
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 from atlas_gate.verb_tables import DESTROYS, PUBLISHES, cloud_deletes, destroys, publishes
@@ -324,9 +324,9 @@ def _runs_unknown(part: Part, ground: Ground) -> bool:
 
 def _deletes_unknown(part: Part, ground: Ground) -> bool:
     """A program that is not known, with the flags of a recursive deletion."""
-    if not part.words or UNKNOWN not in part.words[0].text or is_constant(part.words[0].text):
+    if not part.words or is_constant(part.words[0].text):
         return False
-    return part.words[0].text == UNKNOWN and bool(re.match(r"-(?:rf|fr|Rf|fR)$", " ".join(part.texts[:1])))
+    return not without_marks(part.words[0].text) and bool(re.match(r"-(?:rf|fr|Rf|fR)$", " ".join(part.texts[:1])))
 
 
 _SENSITIVE = "It changes a system file, your keys or a start-up file."

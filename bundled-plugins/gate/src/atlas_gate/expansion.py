@@ -59,7 +59,7 @@ class Expander:
     def single(self, text: Text, *, tilde: bool = True) -> str:
         """The text as one value, with no splitting: an assignment, a redirect, a here-document."""
         pieces = self._tilde(list(text.pieces)) if tilde else list(text.pieces)
-        return bounded("".join([self._value(piece) for piece in pieces]))
+        return bounded("".join([piece.text if type(piece) is Literal else self._value(piece) for piece in pieces]))
 
     def _value(self, piece: Piece) -> str:
         values = self._values(piece)

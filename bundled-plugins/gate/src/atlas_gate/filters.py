@@ -192,12 +192,12 @@ def _sed(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments, with_value=("e", "f", "l", "expression", "file"))
     scripts = [value for name, value in (*options.values, *options.long) if name in ("e", "expression")]
     operands = list(options.operands)
-    if not scripts and operands:
+    named = options.value("f", "file")
+    if not scripts and operands and named is None:
         scripts = [operands.pop(0).text]
     text = _input(reader, part, tuple(operands)) if reader.is_captured else OUTPUT
-    named = options.value("f", "file")
     if named is not None:
-        scripts += (reader.read_file(reader.state.path(named)) or "").splitlines()
+        scripts += (part.input if named == "-" else reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
         executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:
@@ -318,6 +318,12 @@ def _which(reader: Reader, part: Part) -> str:
     return f"/usr/bin/{texts[-1]}\n" if texts else OUTPUT
 
 
+def _type(reader: Reader, part: Part) -> str:
+    """`type -P name` and `type -p name` print where a program is."""
+    asks = any(text.startswith("-") and ("p" in text or "P" in text) for text in part.texts)
+    return _which(reader, part) if asks else ""
+
+
 def _printenv(reader: Reader, part: Part) -> str:
     value = reader.state.lookup(part.texts[0]) if len(part.words) == 2 else OUTPUT
     return (value if isinstance(value, str) else OUTPUT) + "\n"
@@ -359,7 +365,7 @@ HANDLERS: dict[str, Handler] = {
     "printenv": _printenv,
     "rot13": _rot13,
     "which": _which,
-    "type": _silent,
+    "type": _type,
     "true": _silent,
     "false": _silent,
     ":": _silent,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
+from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.python_code import Deed, python_deeds
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.script_code import script_deeds
+
+# A shell handed to the other end of a connection.
+_CONNECTS = re.compile(r"\b(?:socket|TCPSocket|UDPSocket|fsockopen|sockaddr_in|IO::Socket)\b|net\.(?:connect|Socket)")
+_HANDS_OVER = re.compile(r"pty\.spawn|\bdup2\b|/bin/(?:ba|z|da|k)?sh\b[^'\"]*(?:-i|<&|>&)|['\"]>&")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,16 @@ _PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"), only_checks=("-c
 _RUBY = Language("perl", ("e",), ("e", "r", "I", "C"), only_checks=("-c", "-wc", "-cw"))
 _PHP = Language("php", ("r",), ("r", "d", "f"), only_checks=("-l",))
 _LUA = Language("lua", ("e",), ("e", "l"))
+_OTHER = Language(
+    "other", ("e", "E", "c", "eval", "execute", "print"), ("e", "E", "c", "eval", "execute", "print", "l", "s")
+)
+_ERLANG = Language("other", ("eval",), ("eval",))
 _APPLESCRIPT = Language("applescript", ("e",), ("e", "l"))
+
+_OTHER_NAMES = name_set(
+    "r rscript julia jshell groovy scala elixir iex ghc runghc octave guile sbcl clojure clj bb racket swift kotlin "
+    "crystal nim raku janet csi"
+)
 
 LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "py"), _PYTHON),
@@ -44,6 +58,8 @@ LANGUAGES: dict[str, Language] = {
     "php": _PHP,
     **dict.fromkeys(("lua", "luajit", "lua5.4", "lua5.3"), _LUA),
     "osascript": _APPLESCRIPT,
+    **dict.fromkeys(_OTHER_NAMES, _OTHER),
+    "erl": _ERLANG,
 }
 
 
@@ -55,6 +71,8 @@ def run_language(reader: Reader, part: Part) -> str:
         words = _python_words(words)
     if part.name == "deno":
         words = tuple(word for word in words if word.text not in ("run", "eval"))
+    if language is _ERLANG:
+        words = tuple(Word("-" + word.text) if word.text in ("-eval", "-run") else word for word in words)
     start = first_operand(words, with_value=language.with_value)
     options = read_options(words[:start], with_value=language.with_value)
     if any(word.text in language.only_checks for word in words[:start]):
@@ -65,7 +83,7 @@ def run_language(reader: Reader, part: Part) -> str:
     module = options.value("m") if language is _PYTHON else None
     if sources:
         source = "\n".join(sources)
-        reader.unread(part, source, quiet_output=True)
+        reader.unread(part, source, quiet_output=True, is_code=True)
         return run_code(reader, source, language.name, f"{part.name} -{language.code_options[0]}")
     if module is not None:
         return _run_module(reader, part, module, words[start:])
@@ -73,10 +91,10 @@ def run_language(reader: Reader, part: Part) -> str:
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:
-                reader.unread(part, text, quiet_output=True)
+                reader.unread(part, text, quiet_output=True, is_code=True)
                 run_code(reader, text, language.name, words[start].shown())
     elif part.input:
-        reader.unread(part, part.input)
+        reader.unread(part, part.input, is_code=True)
         run_code(reader, part.input, language.name, part.name)
     return OUTPUT
 
@@ -94,6 +112,9 @@ def _python_words(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...]) -> str:
     path = module.replace(".", "/")
+    if module == "timeit":
+        source = "\n".join(word.text for word in rest if not re.fullmatch(r"-\w*", word.text))
+        return run_code(reader, source, "python", "python -m timeit")
     for candidate in (f"{path}.py", f"{path}/__main__.py"):
         text = reader.read_file(reader.state.path(candidate))
         if text is not None:
@@ -109,21 +130,25 @@ def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
     home = reader.world.home
     environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
     deeds = python_deeds(source, environment) if language == "python" else script_deeds(source, language, home)
+    if _CONNECTS.search(source) and _HANDS_OVER.search(source):
+        reader.add(Part((Word("nc"), Word("-e"), Word("/bin/sh"))))
     if deeds is None:
         deeds = script_deeds(source, "perl", home)
     before = reader.origin
     reader.origin = (*before, origin)
     try:
         for deed in deeds:
-            _run_deed(reader, deed, language)
+            _run_deed(reader, deed, language, is_tainted=not is_constant(source))
     finally:
         reader.origin = before
     printed = [deed.texts[0] + "\n" for deed in deeds if deed.kind == "print"]
     return "".join(printed) or OUTPUT
 
 
-def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
+def _run_deed(reader: Reader, deed: Deed, language: str, *, is_tainted: bool) -> None:
     texts = deed.texts
+    if is_tainted and deed.kind == "shell":
+        reader.unread(Part((Word(language),)), texts[0])
     match deed.kind:
         case "shell":
             reader.run_text(texts[0], language)
@@ -138,10 +163,11 @@ def _run_deed(reader: Reader, deed: Deed, language: str) -> None:
         case "write":
             reader.add(Part((), redirects=(Redirect("", ">", Word(texts[0])),)))
         case "code":
+            reader.unread(Part((Word(language),)), texts[0], quiet_output=True, is_code=True)
             if is_constant(texts[0]):
                 run_code(reader, texts[0], language, "exec")
         case "kill":
-            reader.add(Part((Word("kill"), Word("-9"), Word(texts[0]))))
+            reader.add(Part((Word("kill"), Word(f"-{texts[1]}"), Word(texts[0]))))
         case "print":
             pass
         case "forever-fork":

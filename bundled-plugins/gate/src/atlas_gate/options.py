@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from atlas_gate.parts import Word
 
-# A shorter start of a long option is taken for it only from this length, as `--re` for `--recursive`.
-_SHORTEST_PREFIX = 2
+_HELP = frozenset(("--help", "-h"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +20,10 @@ class Options:
     values: tuple[tuple[str, str], ...] = ()
 
     def has(self, letters: str = "", *names: str) -> bool:
-        """Whether any of the letters is there, or any of the long names or a start of one."""
+        """Whether any of the letters is there, or any of the long names or a start of one, as `--re`."""
         if any(letter in self.letters for letter in letters):
             return True
-        return any(
-            name == given or (len(given) >= _SHORTEST_PREFIX and name.startswith(given))
-            for given, _ in self.long
-            for name in names
-        )
+        return any(given and name.startswith(given) for given, _ in self.long for name in names)
 
     def value(self, *names: str) -> str | None:
         """What was given for an option, by letter or by long name."""
@@ -36,6 +31,12 @@ class Options:
             if given in names:
                 return value
         return None
+
+
+def asks_for_help(words: Sequence[Word]) -> bool:
+    """`--help` behind nothing but names: behind an option it may be the option's value."""
+    texts = [word.text for word in words]
+    return bool(texts) and texts[-1] in _HELP and not any(text.startswith("-") for text in texts[:-1])
 
 
 def read_options(words: Sequence[Word], *, with_value: Collection[str] = ()) -> Options:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-from atlas_gate.options import read_options
+from atlas_gate.options import asks_for_help, read_options
 from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
-
-_HELP = frozenset(("--help", "-h"))
 
 # What each group of `gh` only reads, or does on this machine alone. Source: `gh help`, version 2.60.
 _GH_READS: dict[str, frozenset[str]] = {
@@ -111,15 +109,9 @@ _GIT_TALKS = name_set("commit tag notes log grep stash show diff blame status")
 _PRINT_TOKEN = re.compile(r"print-(?:\w+-)*token")
 
 
-def _asks_for_help(words: tuple[Word, ...]) -> bool:
-    """`--help` behind nothing but names: behind an option it may be the option's value."""
-    texts = [word.text for word in words]
-    return bool(texts) and texts[-1] in _HELP and not any(text.startswith("-") for text in texts[:-1])
-
-
 def _gh(part: Part, ground: Ground) -> bool:
     words = part.arguments
-    if _asks_for_help(words):
+    if asks_for_help(words):
         return False
     names = _names(words, _GH_VALUES)
     if not names:
@@ -163,7 +155,7 @@ def _gh_api(words: tuple[Word, ...]) -> bool:
 
 def _gws(part: Part, ground: Ground) -> bool:
     words = part.arguments
-    if _asks_for_help(words) or not words:
+    if asks_for_help(words) or not words:
         return False
     texts = part.texts
     for before, text in zip(["", *texts], texts, strict=False):
@@ -190,7 +182,7 @@ def _gws(part: Part, ground: Ground) -> bool:
 
 def _gcloud(part: Part, ground: Ground) -> bool:
     words = part.arguments
-    if _asks_for_help(words):
+    if asks_for_help(words):
         return False
     options = read_options(words, with_value=_GCLOUD_VALUES)
     names = [word.text for word in options.operands]
@@ -216,7 +208,7 @@ def _gcloud(part: Part, ground: Ground) -> bool:
 
 def _atlas(part: Part, ground: Ground) -> bool:
     names = _names(part.arguments, ("home",))
-    if not names or _asks_for_help(part.arguments):
+    if not names or asks_for_help(part.arguments):
         return False
     group, verb = names[0], names[1] if len(names) > 1 else ""
     if group in _ATLAS_ASKS:

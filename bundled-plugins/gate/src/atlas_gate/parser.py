@@ -182,9 +182,13 @@ class Parser(SimpleParser):
             case "!":
                 return self._pipeline()
             case "time":
+                start = self.position - len(word)
                 self._skip_blanks()
                 if self.text.startswith("-p", self.position):
                     self.position += 2
+                elif self.text.startswith("-", self.position):
+                    self.position = start  # with other options it is the program of that name
+                    return self.simple()
                 self._skip_blanks()
                 ends = self.text[self.position : self.position + 1] in ("", "\n", ";", "&", "|", ")")
                 return Sequence(()) if ends else self._pipeline()

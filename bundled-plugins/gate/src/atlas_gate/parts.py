@@ -7,6 +7,7 @@ replaces it on the way in), one for each reason. So `rm -rf /tmp/$X` keeps what 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -101,7 +102,7 @@ class Part:
     folder: str | None = None
     unread: str = ""
     input: str = ""
-    links: tuple[tuple[str, str], ...] = ()
+    links: Mapping[str, str] | None = None
     suspicion: str = ""
 
     @property

@@ -20,10 +20,17 @@ def is_windows_path(text: str) -> bool:
 def plain_path(text: str, folder: str | None, links: Mapping[str, str] | None = None) -> str:
     """The absolute form of a path. An unknown folder stays an unknown piece in front."""
     path = _plain_path(text, folder)
-    for link, target in (links or {}).items():
-        if path == link or path.startswith(link + "/"):
-            return target + path[len(link) :]
-    return path
+    return followed(path, links) if links else path
+
+
+def followed(path: str, links: Mapping[str, str]) -> str:
+    """A path with the outermost link in it followed."""
+    end = path.find("/", 1)
+    while end > 0:
+        if path[:end] in links:
+            return links[path[:end]] + path[end:]
+        end = path.find("/", end + 1)
+    return links.get(path, path)
 
 
 @lru_cache(maxsize=8192)

@@ -80,7 +80,7 @@ class Ground:
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
         text = word if isinstance(word, str) else word.text
-        return plain_path(text, part.folder, dict(part.links) if part.links else None)
+        return plain_path(text, part.folder, part.links)
 
     def is_vital(self, part: Part, word: Word) -> bool:
         """Whether a word names a system folder, the root or the home, or everything in one."""
@@ -166,6 +166,8 @@ def _object_of(home: str, plain: str, *, is_pattern: bool) -> str | None:
             shared = min(len(target), len(pattern))
             if len(pattern) >= len(target) and matches_path("/".join(pattern[:shared]), "/".join(target)):
                 return "closed"
+        if any(matches_path(plain, f"{home}/{name}") for name in ATLAS_SETTINGS):
+            return "settings"
     return None
 
 

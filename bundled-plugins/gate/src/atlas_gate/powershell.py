@@ -88,7 +88,7 @@ class PowerShellReader(PowerShellValues):
         if assigned is not None:
             name, appends, rest = assigned
             values = self.pipeline(rest)
-            self.variables[name] = [*self.variables.get(name, []), *values] if appends else values
+            self.variables[name] = _appended(self.variables.get(name, []), values) if appends else values
             bounded("".join(self.variables[name]))
             return []
         piped: list[str] = []
@@ -277,3 +277,10 @@ class PowerShellReader(PowerShellValues):
             return [OUTPUT]
         self.variables["args"] = arguments
         return self.run_text(text, path)
+
+
+def _appended(before: list[str], values: list[str]) -> list[str]:
+    """What `+=` makes: a longer text or a longer list, which is not known, so both."""
+    if len(before) == 1 and len(values) == 1:
+        return [bounded(before[0] + values[0])] if not before[0].startswith("-") else [*before, *values]
+    return [*before, *values]

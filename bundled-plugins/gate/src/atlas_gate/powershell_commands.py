@@ -241,6 +241,8 @@ def _shell(reader: PowerShellReader, call: Call) -> list[str]:
             return reader.run_text(" ".join(word.text for word in rest), "powershell -Command")
         if name and ("encodedcommand".startswith(name) or name == "ec") and rest:
             return reader.run_text(_decoded_command(rest[0].text), "powershell -EncodedCommand")
+        if text == "-" and call.piped:
+            return reader.run_text("\n".join(call.piped), "powershell -")
         if name and "file".startswith(name) and rest:
             return reader.run_file(rest[0].text, [word.text for word in rest[1:]])
         if not name:
@@ -339,11 +341,22 @@ def run_cmd_line(reader: PowerShellReader, line: str) -> None:
             reader.add_equal(["rm"], [*recursive, *operands], f"cmd {name}")
         elif name in ("powershell", "pwsh"):
             reader.run_words(plain, "cmd")
+        elif name in ("for", "if") and (body := _cmd_body(plain)):
+            run_cmd_line(reader, " ".join(word.text for word in body))
         elif name in ("start", "call", "cmd"):
             rest = [word for word in plain[1:] if not word.text.startswith("/") and word.text]
             run_cmd_line(reader, " ".join(word.text for word in rest))
         else:
             reader.reader.run_words(plain, "cmd")
+
+
+def _cmd_body(words: list[Word]) -> list[Word]:
+    """The command of `for ... do command` and of `if condition command`."""
+    texts = [word.text.lower() for word in words]
+    if texts[0] == "for":
+        return words[texts.index("do") + 1 :] if "do" in texts else []
+    at = 2 if texts[1:2] == ["not"] else 1
+    return words[at + (2 if texts[at : at + 1] in (["exist"], ["defined"], ["errorlevel"]) else 1) :]
 
 
 def _call_method(reader: PowerShellReader, call: Call) -> list[str]:

@@ -15,6 +15,7 @@ from atlas_gate.syntax import bounded
 
 _INSIDE_STRING = re.compile(r"`.|\$\{([^}]*)\}|\$((?:\w+:)?\w+)|\$(\()", re.DOTALL)
 _METHOD = re.compile(r"\.(\w+)$")
+_PICKS = re.compile(r"\[(-?\d{1,6})\.\.(-?\d{1,6})\]")
 _PROPERTY = re.compile(r"\.(\w+)")
 _KEEPS_PATH = name_set("fullname path providerpath definition source name value")
 _STATEMENT_ENDS = frozenset((";", "\n", "&&", "||"))
@@ -37,13 +38,17 @@ class PowerShellValues:
             if token.kind == "mark" and token.text == ",":
                 operator, position = ",", position + 1
                 continue
+            if token.kind == "word" and token.is_glued and values and token.text.startswith("+["):
+                # `'x'+[char]116`: the bracket is part of the word that follows.
+                tokens = [*tokens[:position], Token("word", "+"), *cut(token.text[1:]), *tokens[position + 1 :]]
+                token = tokens[position]
             if token.kind == "word" and (token.text in ("+", "!") or re.fullmatch(r"-[a-zA-Z]+", token.text)):
                 operator, position = token.text.lower(), position + 1
                 if operator == "-join" and not values:
                     rest = self._expression(tokens[position:])
                     return ["".join(rest)]
                 continue
-            count = glued_count(tokens, position)
+            count = term_count(tokens, position)
             operand = self._operand(tokens[position : position + count])
             position += count
             # A comma binds tighter than any operator: `'{0}' -f 'a','b'`.
@@ -72,6 +77,9 @@ class PowerShellValues:
                 text = [self._method(method[1].lower(), "".join(text) + head, self._arguments(arguments.text))]
                 position += 2
                 continue
+            picked = _PICKS.fullmatch(token.text) if token.kind == "word" and position else None
+            if picked is not None and position == len(tokens) - 1:
+                return _picked("".join(text), int(picked[1]), int(picked[2]))
             if position == 1 and token.kind == "word" and tokens[0].kind in ("group", "variable", "subexpression"):
                 prop = _PROPERTY.fullmatch(token.text)
                 if prop is not None:
@@ -147,8 +155,13 @@ class PowerShellValues:
         rest = tokens[1:]
         if not rest or not rest[0].text.startswith("::"):
             values = self._expression(rest) if rest else []
-            if name != "char":
+            if not name.startswith("char"):
                 return values
+            chain = re.fullmatch(r"(\w+)((?:\+\[char\]\w+)*)(\+?)", rest[0].text, re.IGNORECASE) if rest else None
+            if chain is not None and chain[2]:
+                codes = [chain[1], *re.findall(r"\](\w+)", chain[2])]
+                behind = self._expression(rest[1:]) if chain[3] else []
+                return ["".join(_character(code) for code in codes) + "".join(behind)]
             if rest and rest[0].text.endswith("+") and len(rest) > 1:
                 return [_character(rest[0].text[:-1]) + "".join(self._expression(rest[1:]))]
             return [_character(value) for value in values]
@@ -255,7 +268,12 @@ def statements_of(tokens: list[Token]) -> list[list[Token]]:
             header = current[0].text.lower() in KEYWORDS and following is not None and following.kind == "block"
             if goes_on or next_joins or header:
                 continue
-        if ends:
+        starts_call = token.kind == "mark" and token.text == "&" and _is_complete(current)
+        if starts_call:
+            # `first & second`: the first runs in the background.
+            found.append(current)
+            current = [token]
+        elif ends:
             if current:
                 found.append(current)
             current = []
@@ -266,6 +284,16 @@ def statements_of(tokens: list[Token]) -> list[list[Token]]:
     return found
 
 
+def _is_complete(current: list[Token]) -> bool:
+    """Whether a statement may end here, with nothing in it that waits for a value."""
+    if not current:
+        return False
+    last = current[-1]
+    return last.kind != "mark" and not (
+        last.kind == "word" and (last.text.endswith("=") or last.text.lower() in KEYWORDS | {"in", "+", "!"})
+    )
+
+
 def split_at(tokens: list[Token], mark: str) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for token in tokens:
@@ -274,6 +302,16 @@ def split_at(tokens: list[Token], mark: str) -> list[list[Token]]:
         else:
             parts[-1].append(token)
     return [part for part in parts if part]
+
+
+def term_count(tokens: list[Token], start: int) -> int:
+    """How many glued tokens make one term of an expression: a plus between two ends the first."""
+    count = glued_count(tokens, start)
+    for more in range(1, count):
+        token = tokens[start + more]
+        if token.kind == "word" and (token.text == "+" or token.text.startswith("+[")):
+            return more
+    return count
 
 
 def glued_count(tokens: list[Token], start: int) -> int:
@@ -301,6 +339,15 @@ def _combined(values: list[str], operator: str, operand: list[str]) -> list[str]
                 return [OUTPUT]
         case _:
             return [*values, *operand]
+
+
+def _picked(text: str, first: int, last: int) -> list[str]:
+    """The characters of a text by a range of indexes, as `[-1..-9]` reverses it."""
+    step = 1 if last >= first else -1
+    indexes = range(first, last + step, step)
+    if len(indexes) > 10_000 or not is_constant(text):
+        return [OUTPUT]
+    return [text[index] for index in indexes if -len(text) <= index < len(text)]
 
 
 def _character(value: str) -> str:

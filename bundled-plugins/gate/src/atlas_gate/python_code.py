@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from atlas_gate.parts import UNKNOWN, name_set
+from atlas_gate.parts import FETCHED, UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
@@ -48,6 +48,9 @@ _OPENING_CALLS = name_set(
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
 _KNOWN_CALLS = _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
+_FETCHING_CALLS = name_set(
+    "urllib.request.urlopen requests.get requests.request httpx.get urllib2.urlopen requests.post"
+)
 _PATH_METHODS = name_set(
     "read_text read_bytes write_text write_bytes open unlink rmdir rename replace touch mkdir iterdir glob"
 )
@@ -184,7 +187,7 @@ class _Walker(ast.NodeVisitor):
         elif name in ("print", "sys.stdout.write"):
             self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
         elif name == "os.kill":
-            self._add("kill", "".join(value for value in [_number(node.args[0] if node.args else None)] if value))
+            self._add("kill", [_number(node.args[0] if node.args else None) or UNKNOWN, _signal(node, self._dotted)])
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
             path = self._value(node.func.value)
             if isinstance(path, str) and ("/" in path or "~" in path):
@@ -252,6 +255,8 @@ class _Walker(ast.NodeVisitor):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
                 return self.environment.get(key) if self._dotted(inner) == "os.environ" else None
+            case ast.Attribute(value=inner, attr="text" | "content") if self._value(inner) == FETCHED:
+                return FETCHED
             case ast.Attribute(value=inner, attr="parent"):
                 return self._text(inner).rstrip("/").rpartition("/")[0] or "/"
             case ast.Call():
@@ -278,6 +283,8 @@ class _Walker(ast.NodeVisitor):
         arguments = [self._value(argument) for argument in node.args]
         first = arguments[0] if arguments else None
         tail = name.rsplit(".", 1)[-1]
+        if name in _FETCHING_CALLS:
+            return FETCHED
         if name.endswith("Path.home"):
             return self.home
         if tail in ("Path", "PosixPath", "PurePath", "join") and (name.endswith(("Path", "path.join"))):
@@ -310,6 +317,8 @@ class _Walker(ast.NodeVisitor):
             return owner.join(text if isinstance(text, str) else UNKNOWN for text in first)
         if not isinstance(owner, str):
             return None
+        if owner == FETCHED and function.attr in ("read", "getvalue", "decode"):
+            return FETCHED
         match function.attr:
             case "decode" | "encode" | "strip" | "expanduser" | "resolve" | "absolute" | "as_posix" | "rstrip":
                 return owner.replace("~", self.home, 1) if function.attr == "expanduser" else owner.strip()
@@ -343,6 +352,14 @@ def _number(node: ast.AST | None) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return str(node.value)
     return None
+
+
+def _signal(node: ast.Call, dotted: Callable[[ast.AST], str]) -> str:
+    """The signal of `os.kill`, as `kill` takes it; the hardest one where it is not known."""
+    if len(node.args) < 2:
+        return "9"
+    name = dotted(node.args[1]).rpartition(".")[2]
+    return _number(node.args[1]) or (name if re.fullmatch(r"SIG[A-Z0-9]+", name) else "9")
 
 
 def _character(value: Value) -> str | None:

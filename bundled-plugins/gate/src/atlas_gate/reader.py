@@ -19,6 +19,8 @@ from atlas_gate.fork_bomb import is_fork_bomb
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
     ANY,
+    DECODED,
+    FETCHED,
     OUTPUT,
     UNKNOWN,
     Assignment,
@@ -30,6 +32,7 @@ from atlas_gate.parts import (
     program_name,
     strongest_mark,
 )
+from atlas_gate.path_forms import followed, plain_path
 from atlas_gate.state import State, Value
 from atlas_gate.syntax import (
     AssignmentNode,
@@ -54,6 +57,9 @@ from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 DEPTH_LIMIT: Final = 24
 # How many commands the line may come to beyond those written in it: loops and functions multiply.
 REPEAT_LIMIT: Final = 20_000
+# How many links made in the line are followed.
+LINK_LIMIT: Final = 256
+_TOO_MANY_LINKS: Final = "it makes more links than can be followed"
 
 _KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
 
@@ -78,6 +84,21 @@ class ScriptRead:
     sha256: str
 
 
+# An unknown piece where a command begins: at the start, behind a separator, or behind a word that runs the next.
+_MARKED = f"[{UNKNOWN}{OUTPUT}{ANY}]"
+_UNKNOWN_COMMAND = re.compile(
+    r"(?:^|[;&|(){}\n`!]|(?:^|[\s;&|(])(?:then|do|else|elif|if|while|until|eval|exec|sudo|doas|env|command|builtin"
+    r"|nohup|xargs|time|nice|source|\.|(?:ba|z|da|k)?sh|timeout\s+\S+)(?:\s+-[\w-]+)*(?=\s))"
+    rf"[\s\"']*(?:\w+=\S*\s+)*[^\s;&|()\"'=]*{_MARKED}"
+)
+_LITERALS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
+
+
+def unknown_outside_strings(text: str) -> bool:
+    """Whether something of a source is unknown outside its strings."""
+    return not is_constant(_LITERALS.sub("", text))
+
+
 class Reader:
     """Reads one line into parts. It owns the state, the parts and the scripts it has read."""
 
@@ -95,6 +116,8 @@ class Reader:
         self.input = ""
         self.is_captured = False
         self.is_suspecting = False
+        self._matched: dict[str, Word] = {}
+        self._links: Mapping[str, str] | None = None
         self._depth = 0
         self._repeats = 0
         self._processes = 0
@@ -161,8 +184,9 @@ class Reader:
     def add(self, part: Part) -> Part:
         """Put a part on the list, with where it was found."""
         if part.words and part.words[0].is_pattern:
-            part = replace(part, words=(self._matched_program(part.words[0]), *part.words[1:]))
-        links = tuple(self.state.links.items()) if self.state.links else ()
+            program = self._matched_program(part.words[0])
+            if program is not part.words[0]:
+                part = replace(part, words=(program, *part.words[1:]))
         # Written out: `dataclasses.replace` takes a fifth of the time of a long script.
         placed = Part(
             part.words,
@@ -172,7 +196,7 @@ class Reader:
             self.state.folder,
             part.unread,
             part.input,
-            links,
+            self._links,
             part.suspicion or ("wrapped" if self.is_suspecting else ""),
         )
         self.parts.append(placed)
@@ -180,9 +204,22 @@ class Reader:
 
     def _matched_program(self, word: Word) -> Word:
         """The program a pattern such as `/bin/r?` may name, taking the one the rules know."""
-        name = program_name(word.text)
-        known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
-        return word if known is None else Word(known)
+        if word.text == "[":
+            return word
+        if word.text not in self._matched:
+            name = program_name(word.text)
+            known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
+            self._matched[word.text] = word if known is None else Word(known)
+        return self._matched[word.text]
+
+    def link(self, path: str, target: str) -> None:
+        """Note a link the line makes. A part keeps the links there were when it ran."""
+        if len(self.state.links) >= LINK_LIMIT and path not in self.state.links:
+            if _TOO_MANY_LINKS not in self.faults:
+                self.faults.append(_TOO_MANY_LINKS)
+            return
+        self.state.links[path] = target
+        self._links = dict(self.state.links)
 
     def suspect(self, words: tuple[Word, ...], origin: str) -> None:
         """Read a command that a program the gate does not know may run; its parts are only suspected."""
@@ -192,21 +229,21 @@ class Reader:
         finally:
             self.is_suspecting = False
 
-    def unread(self, part: Part, text: str, *, quiet_output: bool = False) -> None:
+    def unread(self, part: Part, text: str, *, quiet_output: bool = False, is_code: bool = False) -> None:
         """Note that a command runs a text that is not wholly known, with the reason in the part."""
         if is_constant(text):
             return
         mark = strongest_mark(text)
         if quiet_output and mark == OUTPUT:
             return
-        reason = {"\uf8f2": "fetched", "\uf8f3": "decoded"}.get(mark, "unknown")
+        reason = {FETCHED: "fetched", DECODED: "decoded"}.get(mark, "unknown")
+        if reason == "unknown" and not (unknown_outside_strings(text) if is_code else _UNKNOWN_COMMAND.search(text)):
+            return  # only arguments are unknown: what runs is known
         self.parts.append(replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=()))
 
     def read_file(self, path: str, *, is_script: bool = True) -> str | None:
         """A file's text: as the line has written it, else as the world holds it."""
-        for link, target in self.state.links.items():
-            if path == link or path.startswith(link + "/"):
-                path = target + path[len(link) :]
+        path = followed(path, self.state.links) if self.state.links else path
         if path in self.state.files:
             return self.state.files[path]
         if not is_constant(path):
@@ -459,6 +496,8 @@ class Reader:
     def _dispatch(self, part: Part) -> str:
         """List one command, then let the handler of its program look through it."""
         stdin = part.input
+        if part.words and "/" in part.words[0].text and (self.state.links or self.state.programs):
+            part = self._original(part)
         placed = self.add(part)
         if not placed.words:
             return ""
@@ -470,12 +509,25 @@ class Reader:
             return self._handler(placed)(self, placed)
         self.programs.assignments(self, placed)
         # They hold for this one command, which may be a shell that reads them.
-        before = dict(self.state.variables)
+        before = {one.name: self.state.variables.get(one.name) for one in placed.assignments}
         self.state.variables.update((one.name, one.value) for one in placed.assignments)
         try:
             return self._handler(placed)(self, placed)
         finally:
-            self.state.variables = before
+            # Only they: what `read` and its kind set stays.
+            for name, value in before.items():
+                if value is None:
+                    self.state.variables.pop(name, None)
+                else:
+                    self.state.variables[name] = value
+
+    def _original(self, part: Part) -> Part:
+        """The part with the program it really runs, where its path is a link or a copy made in the line."""
+        path = plain_path(part.words[0].text, self.state.folder)
+        original = self.state.programs.get(path) or followed(path, self.state.links)
+        if original == path or original in self.state.files:
+            return part
+        return replace(part, words=(Word(original), *part.words[1:]))
 
     def _handler(self, part: Part) -> Handler:
         return self.programs.by_name.get(part.name, self.programs.other)

@@ -26,6 +26,9 @@ _TOKENS = {
     "javascript": re.compile(f"{_SLASH_COMMENT}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
     "perl": re.compile(f"{_HASH_COMMENT}|{_PERL_QUOTES}|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
     "php": re.compile(f"(?P<comment>//[^\\n]*|#[^\\n]*|/\\*.*?\\*/)|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL),
+    "other": re.compile(
+        f"(?P<comment>(?:^|(?<=\\s))(?://|#|;;)[^\\n]*)|{_STRINGS}|{_TICKS}|{_REST}", re.DOTALL | re.MULTILINE
+    ),
     "lua": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
     "applescript": re.compile(f"{_DASH_COMMENT}|{_STRINGS}|{_REST}", re.DOTALL),
 }
@@ -33,6 +36,8 @@ _RUNS = name_set(
     "Command system exec execute execSync execFile execFileSync spawn spawnSync popen shell_exec passthru "
     "proc_open pcntl_exec capture2 capture2e capture3 shell execaCommand execaCommandSync $"
 )
+_OTHER_RUNS = name_set("cmd run sh program callCommand readProcess system2 execute shell qx")
+_OTHER_AFTER = re.compile(r'"((?:\\.|[^"\\])*)"\s*\.\s*(?:execute\(|!)')
 _DELETES = name_set("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del")
 _OPENS = name_set(
     "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync "
@@ -50,8 +55,39 @@ _FORKS_FOREVER = re.compile(
     r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
 )
 _LOCAL = re.compile(
-    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')\s*[;\n]"
+    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`$\\]*`)\s*[;\n]"
 )
+
+
+_JS_RUNNERS = re.compile(r"child_process|shelljs|execa|zx\b|\bBun\b|\bDeno\b")
+_JS_PATTERN = re.compile(r"([A-Za-z_$][\w$]*)\s*[=:]\s*(?:/[^/*\s]|(?:new\s+)?RegExp\b)")
+_PATTERN_NAME = re.compile(r"^(?:re|rx|reg|pattern|regexp?)$|(?:_RE|Re|Regexp?|RegExp|Pattern)$")
+_JS_RENAMED = re.compile(r"\b(exec|execSync|execFile|execFileSync|spawn|spawnSync)\s*(?::|\bas\b)\s*([A-Za-z_$][\w$]*)")
+
+
+def _searches(tokens: list[tuple[str, str]], index: int, patterns: frozenset[str]) -> bool:
+    """Whether the `exec` at an index belongs to a regular expression: a literal, or a name that holds one."""
+    if index < 2 or tokens[index - 1][1] != ".":
+        return False
+    owner = tokens[index - 2][1]
+    flags = re.fullmatch(r"[dgimsuvy]+", owner) and index > 2 and tokens[index - 3][1] == "/"
+    return bool(owner == "/" or flags or owner in patterns or _PATTERN_NAME.search(owner))
+
+
+def _plain_javascript(tokens: list[tuple[str, str]], source: str) -> list[tuple[str, str]]:
+    """The tokens with `x['exec'](...)` and functions under another name written plainly."""
+    renamed = {match[2]: match[1] for match in _JS_RENAMED.finditer(source)}
+    found: list[tuple[str, str]] = []
+    for index, (kind, text) in enumerate(tokens):
+        around = [tokens[at][1] if 0 <= at < len(tokens) else "" for at in (index - 1, index + 1, index + 2)]
+        if kind == "string" and around == ["[", "]", "("] and text[1:-1] in _RUNS:
+            found[-1] = ("mark", ".")
+            found.append(("name", text[1:-1]))
+        elif text == "]" and len(found) > 1 and found[-2] == ("mark", ".") and found[-1][1] in _RUNS:
+            continue
+        else:
+            found.append((kind, renamed.get(text, text) if kind == "name" and around[1] == "(" else text))
+    return found
 
 
 def script_deeds(source: str, language: str, home: str) -> list[Deed]:
@@ -67,15 +103,31 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
         if match.lastgroup != "comment"
     ]
     values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
+    # `exec` is also what a regular expression calls its own search.
+    has_exec = language != "javascript" or _JS_RUNNERS.search(source) is not None
+    patterns = frozenset(_JS_PATTERN.findall(source)) if language == "javascript" else frozenset()
+    if language == "javascript" and has_exec:
+        tokens = _plain_javascript(tokens, source)
+    runs = _RUNS | _OTHER_RUNS if language == "other" else _RUNS
+    if language == "other":
+        deeds.extend(
+            Deed("shell", (_text(match.group()[: match.end(1) - match.start() + 1]),))
+            for match in _OTHER_AFTER.finditer(source)
+        )
+        if re.search(r"\bunlink\s*\([^)]*recursive\s*=\s*T", source):
+            source_tokens = [("name", "rmtree") if text == "unlink" else (kind, text) for kind, text in tokens]
+            tokens = source_tokens
     ticks_run = language in ("perl", "php")
     for index, (kind, text) in enumerate(tokens):
         if kind == "ticks" and ticks_run:
             deeds.append(Deed("shell", (_text(text),)))
         elif (kind == "quotes" or text.startswith("%x")) and text.startswith(("qx", "%x")):
             deeds.append(Deed("shell", (re.sub(r"^(?:qx|%x)\s*.", "", text)[:-1],)))
-        elif kind == "name" and (text in _RUNS or text in _DELETES or text in _OPENS or text in _PRINTS):
+        elif kind == "name" and (text in runs or text in _DELETES or text in _OPENS or text in _PRINTS):
             previous = tokens[index - 1][1] if index else ""
-            if previous in ("function", "def", "sub"):
+            if previous in ("function", "def", "sub") or (
+                text == "exec" and (not has_exec or _searches(tokens, index, patterns))
+            ):
                 continue
             strings = _call_strings(tokens, index + 1, values)
             if strings:
@@ -100,6 +152,8 @@ def _deed(name: str, strings: list[str]) -> Deed:
         return Deed("write" if writes else "open", (strings[0],))
     if name in ("print", "puts", "log", "say", "write"):
         return Deed("print", (strings[0],))
+    if name in ("cmd", "sh", "program") and len(strings) > 1:
+        return Deed("words", tuple(strings))
     if name in ("Command", "spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
         len(strings) > 1 and name in ("system", "exec", "popen", "spawn") and " " not in strings[0]
     ):

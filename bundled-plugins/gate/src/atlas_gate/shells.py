@@ -11,7 +11,27 @@ from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.wrappers import names_dangerous
 
-SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh")
+SHELLS = (
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "ksh93",
+    "mksh",
+    "ash",
+    "fish",
+    "rbash",
+    "yash",
+    "csh",
+    "tcsh",
+    "osh",
+    "ysh",
+    "oksh",
+    "elvish",
+    "nu",
+    "xonsh",
+)
 
 # Variables whose value some program runs as a command.
 COMMAND_VARIABLES = name_set(
@@ -23,9 +43,13 @@ COMMAND_VARIABLES = name_set(
 _SPEAKS_OF = name_set(
     "grep egrep fgrep zgrep ag ack man whatis apropos help info tldr whereis locate cowsay figlet say logger wall mail "
     "notify-send zenity brew apt apt-get apt-cache dpkg dnf yum pacman snap touch mkdir test [ ps pgrep ls tree stat "
-    "file compgen complete hash unalias unset kill wc diff"
+    "file compgen complete hash unalias unset kill wc diff pip pip3 gem asdf code composer nuget choco scoop winget "
+    "port pkg emerge zypper apk opam luarocks cpan helm terraform tofu"
 )
+# What a shell runs when it shows a prompt.
+_PROMPT_RUNS = re.compile(r"\$\(([^()]+)\)|`([^`]+)`")
 _START_FILES = frozenset(("BASH_ENV", "ENV"))
+_START_OPTIONS = ("rcfile", "init-file")
 _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")
 
 
@@ -35,15 +59,25 @@ def run_assignments(reader: Reader, part: Part) -> None:
         if assignment.name in COMMAND_VARIABLES and assignment.value:
             reader.run_text(assignment.value.lstrip("|-"), assignment.name)
         elif assignment.name in _START_FILES and assignment.value:
-            text = reader.read_file(reader.state.path(assignment.value))
-            if text is not None:
-                reader.unread(part, text)
-                reader.run_text(text, assignment.name)
+            _run_start_file(reader, part, assignment.value, assignment.name)
+        elif assignment.name.startswith("PS") and assignment.value and part.name in SHELLS:
+            for inside in _PROMPT_RUNS.finditer(assignment.value):
+                reader.run_text(inside[1] or inside[2], assignment.name)
+
+
+def _run_start_file(reader: Reader, part: Part, path: str, origin: str) -> None:
+    text = reader.read_file(reader.state.path(path))
+    if text is not None:
+        reader.unread(part, text)
+        reader.run_text(text, origin)
 
 
 def run_shell(reader: Reader, part: Part) -> str:
     """`bash -c text`, `bash script` or text on standard input."""
     words = part.arguments
+    start_file = reader.state.variables.get("BASH_ENV")
+    if isinstance(start_file, str) and start_file and "BASH_ENV" not in {one.name for one in part.assignments}:
+        _run_start_file(reader, part, start_file, "BASH_ENV")
     has_command = only_reads = False
     index = 0
     while index < len(words):
@@ -55,7 +89,13 @@ def run_shell(reader: Reader, part: Part) -> str:
             break
         index += 1
         if text.startswith("--"):
-            index += text[2:] in _VALUE_OPTIONS
+            name, equals, value = text[2:].partition("=")
+            following = words[index].text if index < len(words) else ""
+            if name == "command":
+                return reader.run_text(value if equals else following, f"{part.name} --command", stdin=part.input)
+            if name in _START_OPTIONS:
+                _run_start_file(reader, part, value if equals else following, name)
+            index += name in _VALUE_OPTIONS and not equals
             continue
         has_command = has_command or "c" in text
         only_reads = only_reads or ("n" in text and text.startswith("-"))
@@ -173,6 +213,8 @@ def _read(reader: Reader, part: Part) -> str:
         for name in names:
             reader.set_variable(name, UNKNOWN)
         return ""
+    # A line of a file is no program's own answer: whoever runs it runs what is not known.
+    line = line.replace(OUTPUT, UNKNOWN)
     chunks = reader.split(line) if len(names) > 1 else [line.strip()]
     for number, name in enumerate(names):
         last = number == len(names) - 1

@@ -27,6 +27,7 @@ class State:
     # Shared between copies on purpose: a file written in a subshell stays written.
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    programs: dict[str, str] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
 
     def copy(self) -> State:
@@ -42,6 +43,7 @@ class State:
             references=dict(self.references),
             files=self.files,
             links=self.links,
+            programs=self.programs,
             called=self.called,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from atlas_gate.awk_code import awk_deeds
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
@@ -13,6 +14,10 @@ _FIND_NARROWS = name_set(
     "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -newer -size -empty -user -group "
     "-atime -ctime -amin -cmin -perm -lname -inum -links -nouser -nogroup -samefile"
 )
+_FIND_ALONE = name_set("-empty -nouser -nogroup")
+_FIND_TAKES = (_FIND_NARROWS - _FIND_ALONE) | name_set(
+    "-maxdepth -mindepth -type -xtype -printf -regextype -newermt -ilname -anewer -cnewer -used -fstype -context"
+)
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")
 _GIT_COMMAND_SETTINGS = re.compile(
@@ -20,6 +25,8 @@ _GIT_COMMAND_SETTINGS = re.compile(
     r"|pager\.\w+|.*\.(?:textconv|clean|smudge|process|cmd|command|driver)|credential\.helper)$",
     re.IGNORECASE,
 )
+_PROGRAM_PATH = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[^/]+")
+_GIT_RUNS_HOOKS = name_set("commit push pull merge rebase checkout switch am gc cherry-pick revert")
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path", "config-env")
 
 
@@ -40,7 +47,9 @@ def _find(reader: Reader, part: Part) -> str:
     while position < len(texts):
         text = texts[position]
         position += 1
-        if text == "-delete":
+        if text in _FIND_TAKES:
+            position += 1
+        elif text == "-delete":
             reader.run_words([Word("rm"), Word("-r"), *found], "find -delete")
         elif text in _FIND_RUNS:
             end = next((at for at in range(position, len(texts)) if texts[at] in (";", "+")), len(texts))
@@ -110,6 +119,10 @@ def _git(reader: Reader, part: Part) -> str:
         return OUTPUT
     verb, rest = words[start].text, words[start + 1 :]
     texts = [word.text for word in rest]
+    if verb in _GIT_RUNS_HOOKS and reader.state.files:
+        for path, hook in list(reader.state.files.items()):
+            if "/.git/hooks/" in path:
+                reader.run_text(hook, "git hook")
     match verb:
         case "rebase":
             between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
@@ -128,6 +141,19 @@ def _git(reader: Reader, part: Part) -> str:
             for at, text in enumerate(texts[:-1]):
                 if text.endswith("-filter"):
                     reader.run_text(texts[at + 1], f"git {text}")
+        case "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive":
+            asked = read_options(rest, with_value=("u", "upload-pack", "receive-pack", "exec"))
+            names = ("upload-pack", "receive-pack", "exec", *(("u",) if verb == "clone" else ()))
+            for command in [value for name, value in (*asked.values, *asked.long) if name in names and value]:
+                reader.run_text(command, f"git {verb}")
+            for text in texts:
+                if text.startswith("ext::"):
+                    reader.run_text(text[5:], "git ext")
+        case "grep":
+            shown = read_options(rest, with_value=("e", "f")).value("open-files-in-pager")
+            shown = shown or next((text[2:] for text in texts if re.match(r"-O.", text)), None)
+            if shown:
+                reader.run_text(shown, "git grep -O")
         case "config":
             plain = [text for text in texts if not text.startswith("-") and text != "set"]
             if len(plain) > 1:
@@ -157,7 +183,7 @@ def _run_git_alias(reader: Reader, aliased: str, rest: tuple[Word, ...]) -> None
 
 
 def _make(reader: Reader, part: Part) -> str:
-    options = read_options(part.arguments, with_value=("f", "C", "j", "I", "file", "makefile", "directory"))
+    options = read_options(part.arguments, with_value=("f", "C", "j", "I", "file", "makefile", "directory", "eval"))
     if options.has("n", "dry-run", "just-print"):
         return OUTPUT
     targets = [word.text for word in options.operands if "=" not in word.text]
@@ -171,6 +197,9 @@ def _make(reader: Reader, part: Part) -> str:
         text = part.input if named in ("-", "/dev/stdin") else None
         for name in [named] if named else ["GNUmakefile", "makefile", "Makefile"]:
             text = text if text is not None else reader.read_file(reader.state.path(name))
+        added = options.value("eval")
+        if added is not None:
+            text = f"{added}\n{text or ''}"
         if text:
             for line in make_recipe(text, targets, settings):
                 reader.run_text(line, f"make {' '.join(targets)}".rstrip())
@@ -297,11 +326,12 @@ def _tar(reader: Reader, part: Part) -> str:
             "--use-compress-program",
             "--info-script",
             "--rsh-command",
+            "--new-volume-script",
         ):
             if text.startswith(option):
                 value = text.partition("=")[2] or "".join(part.texts[at + 1 : at + 2])
                 reader.run_text(value.removeprefix("exec="), f"tar {option}")
-        if text == "-I" and at + 1 < len(part.texts):
+        if text in ("-I", "-F") and at + 1 < len(part.texts):
             reader.run_text(part.texts[at + 1], "tar -I")
     return OUTPUT
 
@@ -319,27 +349,64 @@ def _option_command(*names: str) -> Handler:
     return handler
 
 
+def _zip(reader: Reader, part: Part) -> str:
+    for before, text in zip(["", *part.texts], part.texts, strict=False):
+        name, _, value = text.partition("=")
+        command = text if before in ("-TT", "--unzip-command") else value if name == "--unzip-command" else ""
+        if command:
+            reader.run_text(command, "zip -TT")
+    return OUTPUT
+
+
+def _transfer(reader: Reader, part: Part) -> str:
+    """`sftp`, `scp` and their kind: options of ssh, and lines that leave to a shell."""
+    for name, value in read_options(part.arguments, with_value=tuple("oSFiPcJlDBbRsX")).values:
+        command = re.match(r"(?:proxycommand|localcommand)[ =](.*)", value, re.IGNORECASE | re.DOTALL)
+        if name == "o" and command is not None:
+            reader.run_text(command[1], f"{part.name} -o")
+        elif name == "S" and value:
+            reader.run_text(value, f"{part.name} -S")
+    return _bang(reader, part)
+
+
+def _bang(reader: Reader, part: Part) -> str:
+    """Lines of standard input that leave to a shell by an exclamation mark."""
+    texts = [part.input, *(value for value in [read_options(part.arguments, with_value=("e",)).value("e")] if value)]
+    for text in texts:
+        for line in text.splitlines():
+            leaves = re.match(r"\s*~?!\s*(\S.*)", line)
+            if leaves is not None and (part.name not in ("mail", "mailx") or line.lstrip().startswith("~")):
+                reader.run_text(leaves[1], part.name)
+    return OUTPUT
+
+
 def _awk(reader: Reader, part: Part) -> str:
     words = part.arguments
     index = first_operand(words, with_value=("F", "v", "f", "assign"))
     named = read_options(words[:index], with_value=("F", "v", "f", "file")).value("f", "file")
     if named is not None or index < len(words):
-        text = (reader.read_file(reader.state.path(named)) or "") if named is not None else words[index].text
+        text = words[index].text if named is None else part.input if named in ("-", "/dev/stdin") else ""
+        if named is not None and not text:
+            text = reader.read_file(reader.state.path(named)) or ""
         printed = re.fullmatch(r"\s*\{\s*print\s+\$(\d+)\s*;?\s*\}\s*", text)
         separator = read_options(words[:index], with_value=("F", "v", "f")).value("F")
         if printed and is_constant(part.input) and part.input and index == len(words) - 1:
             rows = [line.split(separator) for line in part.input.splitlines()]
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
-        for called in re.finditer(r"system\s*\(\s*([A-Za-z_]\w*)", text):
-            for value in re.finditer(rf'\b{called[1]}\s*=\s*"((?:\\.|[^"\\])*)"', text):
-                reader.run_text(value[1].replace('\\"', '"'), "awk")
-        for match in re.finditer(
-            r'system\s*\(\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|(?!\|)|\|&?\s*"((?:\\.|[^"\\])*)"', text
-        ):
-            command = next(group for group in match.groups() if group is not None)
-            reader.run_text(command.replace('\\"', '"'), "awk")
+        values = dict(setting.partition("=")[::2] for setting in _awk_settings(words[:index]))
+        for kind, command, fed in awk_deeds(text, values, part.input):
+            if kind == "write":
+                reader.add(Part((), redirects=(Redirect("", ">", Word(command)),)))
+            else:
+                reader.unread(part, command)
+                reader.run_text(command, "awk", stdin=fed)
     return OUTPUT
+
+
+def _awk_settings(words: tuple[Word, ...]) -> list[str]:
+    options = read_options(words, with_value=("F", "v", "f", "assign", "file"))
+    return [value for name, value in (*options.values, *options.long) if name in ("v", "assign")]
 
 
 def _editor(reader: Reader, part: Part) -> str:
@@ -367,7 +434,16 @@ def _escape_to_shell(reader: Reader, text: str, name: str) -> None:
     )
     if match and is_constant(match[1]):
         reader.run_text(match[1], name)
-    called = re.search(r"(?:system\(|shell-command)\s*(['\"])(.*?)\1\s*\)", text)
+    copied = re.search(r"\bcopy\b.*\bprogram\s+'((?:[^']|'')*)'", text, re.IGNORECASE | re.DOTALL)
+    if copied:
+        reader.run_text(copied[1].replace("''", "'"), name)
+    process = re.search(r"\((?:call-process|start-process|process-file)\b([^()]*)\)", text)
+    if process:
+        reader.run_words([Word(one) for one in re.findall(r'"((?:\\.|[^"\\])*)"', process[1])], name)
+    started = re.match(r"\s*:?(?:te|term|terminal)!?\s+(.+)", text, re.DOTALL)
+    if started and name in ("vim", "nvim"):
+        reader.run_text(started[1], name)
+    called = re.search(r"(?:system\(|execute\(|popen\(|shell-command)\s*(['\"])(.*?)\1\s*\)", text)
     if called:
         reader.run_text(called[2], name)
 
@@ -390,7 +466,8 @@ def _database(reader: Reader, part: Part) -> str:
 def _list(reader: Reader, part: Part) -> str:
     """`ls -d` prints the names it is given; what is in a folder is not known."""
     options = read_options(part.arguments, with_value=("I", "w"))
-    if options.has("d", "directory") and options.operands:
+    programs = bool(options.operands) and all(_PROGRAM_PATH.fullmatch(word.text) for word in options.operands)
+    if (options.has("d", "directory") and options.operands) or programs:
         return "".join(word.expanded() + "\n" for word in options.operands)
     return OUTPUT
 
@@ -402,7 +479,7 @@ def _link(reader: Reader, part: Part) -> str:
         source = operands[0].text
         path = reader.state.path(target)
         if path != reader.state.path(source):
-            reader.state.links[path] = reader.state.path(source)
+            reader.link(path, reader.state.path(source))
     return ""
 
 
@@ -417,6 +494,18 @@ def _copied_file(reader: Reader, part: Part) -> str:
             content = None if raw is None else reader.read_file(source, is_script=False)
         if content is not None:
             reader.state.files[target] = content
+        elif part.name != "mv" and _PROGRAM_PATH.fullmatch(source):
+            reader.state.programs[target] = source
+    return ""
+
+
+def _hash(reader: Reader, part: Part) -> str:
+    """`hash -p path name` makes the shell run a path under another name."""
+    options = read_options(part.arguments, with_value=("p",))
+    path = options.value("p")
+    if path:
+        for word in options.operands:
+            reader.state.aliases[word.text] = path
     return ""
 
 
@@ -436,14 +525,18 @@ HANDLERS: dict[str, Handler] = {
     "just": _just,
     **dict.fromkeys(("expect", "tclsh", "wish"), _expect),
     "sort": _option_command("compress-program"),
-    "rsync": _option_command("e", "rsh"),
+    "rsync": _option_command("e", "rsh", "rsync-path"),
+    "split": _option_command("filter"),
+    "gsplit": _option_command("filter"),
     "man": _option_command("P", "pager", "H"),
-    "scp": _option_command("S"),
-    "zip": _option_command("TT", "unzip-command"),
+    **dict.fromkeys(("scp", "sftp"), _transfer),
+    **dict.fromkeys(("ftp", "lftp", "dc", "mail", "mailx"), _bang),
+    "zip": _zip,
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "gdb", "lldb", "emacs", "less", "more"), _editor),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _database),
     **dict.fromkeys(("cp", "mv", "install"), _copied_file),
     "ln": _link,
     "ls": _list,
+    "hash": _hash,
 }

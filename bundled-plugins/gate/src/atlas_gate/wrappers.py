@@ -12,6 +12,12 @@ from atlas_gate.reader import Handler, Reader
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
+_STARTS_SHELL = frozenset(("-s", "-i", "--shell", "--login"))
+
+
+_STARTED = re.compile(r"(?:--exec|--startas|-x|-a)[ =](\S+)")
+
+
 @dataclass(frozen=True, slots=True)
 class Wrapper:
     """How a wrapper's own words end: options that take a value, then so many words, then the command."""
@@ -75,14 +81,37 @@ WRAPPERS: dict[str, Wrapper] = {
     "dbus-run-session": Wrapper(),
     "xvfb-run": Wrapper(_letters("enfps", "server-args")),
     "tsocks": Wrapper(),
-    "proxychains": Wrapper(_letters("f")),
+    **dict.fromkeys(("proxychains", "proxychains4"), Wrapper(_letters("f"))),
+    "run0": Wrapper(_letters("ugD", "user", "group", "unit", "property", "description", "slice", "nice", "chdir")),
+    "sg": Wrapper(skips=1, command_option=("c",)),
+    "faketime": Wrapper(_letters("f"), skips=1),
+    "ssh-agent": Wrapper(_letters("aEOPt")),
+    "dbus-launch": Wrapper(("config-file",)),
+    "aoss": Wrapper(),
+    "daemonize": Wrapper(_letters("cEeolpu")),
+    "daemon": Wrapper(_letters("nuUFioeN", "name", "user")),
+    "logsave": Wrapper(skips=1),
+    "numactl": Wrapper(_letters("NmCipl", "cpunodebind", "membind", "physcpubind", "interleave", "preferred")),
+    "cgexec": Wrapper(_letters("g")),
+    "sem": Wrapper(_letters("jPS", "id", "jobs")),
+    "cross-env": Wrapper(takes_assignments=True),
+    "cross-env-shell": Wrapper(takes_assignments=True),
+    "env-cmd": Wrapper(_letters("fre", "file", "environments")),
+    "envchain": Wrapper(skips=1),
+    "schroot": Wrapper(_letters("cud", "chroot", "user", "directory")),
+    "nsjail": Wrapper(_letters("cRBTDug")),
+    "runcon": Wrapper(_letters("turl")),
+    "dbus-update-activation-environment": Wrapper(),
+    "choom": Wrapper(_letters("np")),
+    "uclampset": Wrapper(_letters("mMp")),
+    "pipexec": Wrapper(),
+    "ts-retry": Wrapper(),
     "torsocks": Wrapper(),
     "catchsegv": Wrapper(),
     "rlwrap": Wrapper(_letters("CDfHsz")),
     "setuidgid": Wrapper(skips=1),
     "softlimit": Wrapper(_letters("mdsrfoct")),
     "envdir": Wrapper(skips=1),
-    "dotenv": Wrapper(_letters("fe")),
     "direnv": Wrapper(skips=2),
     "cpulimit": Wrapper(_letters("lp")),
     "watch": Wrapper(_letters("nq", "interval")),
@@ -123,12 +152,34 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "yarn": (("exec", "dlx"), ("cwd",)),
     "npm": (("exec", "x"), ("prefix", "package")),
     "bun": (("x",), ()),
+    "dotenv": (("run",), ("f", "e", "file")),
+    "dotenvx": (("run",), ("f", "env-file")),
+    "devbox": (("run",), ("c", "config")),
+    "pixi": (("run",), ("e", "environment", "manifest-path")),
+    "tox": (("exec",), ("e",)),
+    "rustup": (("run",), ()),
+    "aws-vault": (("exec",), ("d", "duration", "region")),
+    "chamber": (("exec",), ()),
+    "infisical": (("run",), ("env", "path", "projectId")),
+    "teller": (("run",), ("c", "config")),
+    "guix": (("shell", "environment"), ("m", "manifest")),
+    "nix": (("shell", "develop", "run"), ()),
+    "sops": (("exec-env", "exec-file"), ()),
+    "ip": (("netns",), ()),
     "op": (("run",), ("env-file",)),
     "kubectl": (("exec",), ("n", "c", "namespace", "container", "context")),
     "oc": (("exec", "rsh"), ("n", "c", "namespace")),
     "heroku": (("run",), ("a", "app")),
     "vagrant": (("ssh",), ("c",)),
 }
+# Behind the verb, so many words before the command; a `--` ends them too.
+_RUNNER_SKIPS = {"rustup": 1, "aws-vault": 1, "chamber": 1, "sops": 1, "ip": 2}
+_TMUX_SHOWS = name_set(
+    "rename-window renamew rename-session rename display-message display list-windows lsw list-sessions ls "
+    "list-panes lsp select-window selectw select-pane selectp kill-window killw kill-session kill-pane killp "
+    "set-option set setw set-window-option set-buffer setb attach attach-session a capture-pane capturep has-session "
+    "has show show-options source-file source bind-key info"
+)
 _LAUNCHERS = name_set(
     "tmux screen nodemon concurrently watchexec gnome-terminal xterm konsole alacritty kitty wezterm dtach abduco "
     "start-stop-daemon capsh zellij terminator xfce4-terminal foot honcho foreman run-one cage sway hyprctl i3-msg"
@@ -159,7 +210,13 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
     while wrapper.takes_assignments and index < len(words) and _ASSIGNMENT.match(words[index].text):
         index += 1
     rest = words[index:]
-    if part.name in ("watch", "hyperfine") and len(rest) >= 1 and any(" " in word.text for word in rest):
+    if not rest and part.name in ("sudo", "doas", "run0") and part.input:
+        return reader.run_text(part.input, part.name) if _STARTS_SHELL.intersection(part.texts) else OUTPUT
+    if (
+        part.name in ("watch", "hyperfine", "sg", "cross-env-shell")
+        and len(rest) >= 1
+        and any(" " in word.text for word in rest)
+    ):
         outputs = [reader.run_text(word.text, part.name) for word in rest]
         return "".join(outputs)
     return reader.run_words(rest, part.name, stdin=part.input)
@@ -284,10 +341,30 @@ def _runner(reader: Reader, part: Part) -> str:
     verbs, with_value = _RUNNERS[part.name]
     words = part.arguments
     start = first_operand(words, with_value=with_value)
+    if part.name == "dotenv" and start < len(words) and words[start].text not in ("run", "get", "set", "list", "unset"):
+        return reader.run_words(words[start:], "dotenv", stdin=part.input)
     if start >= len(words) or words[start].text not in verbs:
         return OUTPUT
     rest = words[start + 1 :]
     texts = [word.text for word in rest]
+    if part.name in ("npm", "nix", "pnpm"):
+        called = read_options(rest, with_value=("c", "call", "command")).value("c", "call")
+        if part.name == "nix":
+            program = next((text.rpartition("#")[2] for text in texts if "#" in text), None)
+            if words[start].text == "run" and program:
+                behind = rest[texts.index("--") + 1 :] if "--" in texts else ()
+                return reader.run_words((Word(program), *behind), "nix run")
+            at = next((at for at, text in enumerate(texts) if text in ("-c", "--command")), None)
+            return OUTPUT if at is None else reader.run_words(rest[at + 1 :], "nix", stdin=part.input)
+        if called:
+            return reader.run_text(called, f"{part.name} {words[start].text} -c")
+    if part.name in _RUNNER_SKIPS:
+        rest = rest[texts.index("--") + 1 :] if "--" in texts else rest[_RUNNER_SKIPS[part.name] :]
+        if part.name == "sops":
+            return reader.run_text(rest[0].text, "sops") if rest else OUTPUT
+        return reader.run_words(rest, f"{part.name} {words[start].text}", stdin=part.input)
+    if part.name in ("guix", "infisical", "teller", "devbox") and "--" in texts:
+        return reader.run_words(rest[texts.index("--") + 1 :], part.name, stdin=part.input)
     if part.name in ("kubectl", "oc", "heroku") and "--" in texts:
         return reader.run_words(rest[texts.index("--") + 1 :], part.name)
     if part.name == "vagrant":
@@ -350,12 +427,57 @@ def _ssh(reader: Reader, part: Part) -> str:
 
 def _launch(reader: Reader, part: Part) -> str:
     """A program that starts others in a terminal or again and again: its texts and words are commands."""
+    if part.name == "tmux" and _TMUX_SHOWS.intersection(
+        part.texts[first_operand(part.arguments, with_value="LSfc") :][:1]
+    ):
+        return OUTPUT
+    program = _STARTED.search(" ".join(part.texts)) if part.name == "start-stop-daemon" else None
+    if program is not None:
+        rest = part.arguments[part.texts.index("--") + 1 :] if "--" in part.texts else ()
+        return reader.run_words((Word(program[1]), *rest), part.name)
     for number, word in enumerate(part.arguments):
         if " " in word.text.strip():
             reader.run_text(word.text, part.name)
         elif names_dangerous(word) and number < len(part.arguments) - 1:
             reader.run_words(part.arguments[number:], part.name)
             break
+    return OUTPUT
+
+
+def _nix_shell(reader: Reader, part: Part) -> str:
+    options = read_options(part.arguments, with_value=("run", "command", "p", "packages", "A", "attr", "I"))
+    command = options.value("run", "command")
+    return reader.run_text(command, "nix-shell --run") if command else OUTPUT
+
+
+def _bwrap(reader: Reader, part: Part) -> str:
+    """`bwrap` has options with one value and with two; the command begins behind the last of them."""
+    words, index = part.arguments, 0
+    while index < len(words) and words[index].text.startswith("-"):
+        text = words[index].text
+        index += 1 + (0 if text in _BWRAP_ALONE or text == "--" else 2 if text in _BWRAP_PAIRS else 1)
+        if text == "--":
+            break
+    return reader.run_words(words[index:], "bwrap", stdin=part.input)
+
+
+_BWRAP_PAIRS = name_set(
+    "--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv --file --bind-data "
+    "--ro-bind-data --chmod"
+)
+_BWRAP_ALONE = name_set(
+    "--unshare-all --share-net --unshare-user --unshare-user-try --unshare-ipc --unshare-pid --unshare-net "
+    "--unshare-uts --unshare-cgroup --unshare-cgroup-try --clearenv --new-session --die-with-parent --as-pid-1"
+)
+
+
+def _cargo(reader: Reader, part: Part) -> str:
+    """`cargo watch -s text` runs a text whenever a file changes."""
+    if part.texts[:1] == ["watch"]:
+        options = read_options(part.arguments[1:], with_value=_letters("sxwidC", "shell", "exec", "watch", "ignore"))
+        for name, value in (*options.values, *options.long):
+            if name in ("s", "shell") and value:
+                reader.run_text(value, "cargo watch")
     return OUTPUT
 
 
@@ -371,6 +493,9 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_LAUNCHERS, _launch),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose"), _container),
     "env": _env,
+    "nix-shell": _nix_shell,
+    "bwrap": _bwrap,
+    "cargo": _cargo,
     "su": _su,
     "xargs": _xargs,
     "gxargs": _xargs,
