@@ -118,9 +118,9 @@ def _load(command: CliCommand) -> Callable[..., Any]:
     return target
 
 
-def version() -> None:
+def version(json: bool = False) -> None:
     """Print the installed version."""
-    sys.stdout.write(f"atlas {__version__}\n")
+    sys.stdout.write(f'{{"version": "{__version__}"}}\n' if json else f"atlas {__version__}\n")
 
 
 def _nothing() -> None:

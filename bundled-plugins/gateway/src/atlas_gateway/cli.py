@@ -12,10 +12,11 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.homes import is_alive
 from atlas_sdk.services import Services
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json as JsonValue
 
 from .gateway import GATEWAY
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 server = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
 
@@ -29,7 +30,7 @@ def serve(
 ) -> None:
     """Run the server that clients connect to."""
     terminal: Terminal = context.obj
-    flags: dict[str, Json] = {}
+    flags: dict[str, JsonValue] = {}
     if host is not None:
         flags["server.host"] = host
     if port is not None:
@@ -65,12 +66,13 @@ async def _until_gone(pid: int, scope: Any) -> None:
 def token(
     context: typer.Context,
     new: Annotated[bool, typer.Option("--new", help="Replace it: every code given before stops working.")] = False,
+    json: Json = False,
 ) -> None:
     """Print the token a server off loopback keeps in the vault, making it the first time."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("server.token", {"new": new})
-    print(found["token"])
+    print(json_module.dumps(found) if json else found["token"])
     _note(terminal, found)
 
 
@@ -78,6 +80,7 @@ def token(
 def code(
     context: typer.Context,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port clients reach.")] = None,
+    json: Json = False,
 ) -> None:
     """Print the connection code another machine's app opens this home with. A secret: it holds the token."""
     terminal: Terminal = context.obj
@@ -87,7 +90,7 @@ def code(
     running = terminal.server()
     body = {"port": port or (running or {}).get("port") or found["port"], "token": found["token"]}
     text = base64.urlsafe_b64encode(json_module.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
-    print(f"atlas1-{text}")
+    print(json_module.dumps({"code": f"atlas1-{text}"}) if json else f"atlas1-{text}")
 
 
 def _note(terminal: Terminal, found: dict[str, Any]) -> None:
