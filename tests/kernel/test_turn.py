@@ -262,24 +262,6 @@ async def test_an_interceptor_may_rewrite_a_call_and_the_gate_sees_the_result(
         assert row.arguments == {"text": "a!"}
 
 
-async def test_an_interceptor_that_rewrites_to_nonsense_is_caught_by_the_schema(
-    open_home: OpenHome, probe: Probe
-) -> None:
-    class Rewrite:
-        stage = Stage.FEATURE
-
-        async def around_tool(self, request: ToolRequest, go: ToolGo) -> ToolResult:
-            return await go(replace(request, arguments={"text": 7}))
-
-    probe.hooks = [Rewrite()]
-    probe.provider.script = [calls(("touch", {"text": "a"})), says("ok")]
-    async with open_home() as app:
-        path = await turn(app, await start(app), "go")
-
-        assert probe.ran == []
-        assert results(path)[0].is_error
-
-
 async def test_an_interceptor_that_raises_fails_the_call_and_runs_nothing(open_home: OpenHome, probe: Probe) -> None:
     class Broken:
         stage = Stage.POLICY
