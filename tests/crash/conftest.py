@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ..journeys.conftest import atlas, model
 from ..kernel.conftest import bundled, open_home, probe
+from .faults import faults
 
-__all__ = ["atlas", "bundled", "model", "open_home", "probe"]
+__all__ = ["atlas", "bundled", "faults", "model", "open_home", "probe"]
