@@ -94,11 +94,11 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     found = Faults()
 
     class Cursor(sqlite3.Cursor):
-        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        def execute(self, statement: str, *values: Any) -> Any:
             found.database(statement, self.connection)
             return super().execute(statement, *values)
 
-        def executemany(self, statement: str, values: Any) -> sqlite3.Cursor:
+        def executemany(self, statement: str, values: Any) -> Any:
             found.database(statement, self.connection)
             return super().executemany(statement, values)
 
@@ -113,7 +113,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
 
     connect, open_, fdopen, fsync, replace = sqlite3.connect, os.open, os.fdopen, os.fsync, os.replace
 
-    def faulty_connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+    def faulty_connect(*arguments: Any, **options: Any) -> Any:
         return connect(*arguments, **{"factory": Connection, **options})
 
     def faulty_open(path: Any, flags: int, *more: Any, **options: Any) -> int:

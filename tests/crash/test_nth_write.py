@@ -12,6 +12,7 @@ import re
 import shutil
 import sqlite3
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from atlas_sdk.events import ConversationCreated, TurnEnded
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.messages import Message, TextPart, ToolResultPart, unpaired
-from atlas_sdk.records import Conversation, Turn
+from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Turn
 from atlas_sdk.schema import Migration, Schema
 from atlas_sdk.services.gate import GATE, GateRequest, Verdict
 from atlas_sdk.services.plugins import PLUGINS
@@ -88,7 +89,7 @@ class Listener:
             task_status.started()
             async for event in feed:
                 if isinstance(event.event, TurnEnded):
-                    self.ended.setdefault(event.event.conversation, []).append(event.event.turn)
+                    self.ended.setdefault(event.event.turn.conversation, []).append(event.event.turn)
 
 
 def results(path: tuple[Message, ...]) -> list[ToolResultPart]:
@@ -184,6 +185,8 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
     async with open_home(**how) as app:
         for conversation in await app.conversations.list(limit=MOST):
             assert unpaired(await app.conversations.path(conversation.id)) == []
+        for kind_of_row in (Turn, Call, Effect, ModelCall):
+            assert [row for row in await app.services.need(STORE).find(kind_of_row) if row.ended_at is None] == []
 
 
 async def test_a_start_after_a_crash_survives_the_failure_of_any_of_its_writes(
@@ -260,6 +263,14 @@ class Notes:
         return [Schema(self.migrations)]
 
 
+async def columns(store: SqliteStore) -> int:
+    """Return how many columns the plugin's first table has; the second version's table is there with its column."""
+    found = await store.read(lambda reading: reading.rows("SELECT name FROM pragma_table_info('notes_note')"))
+    table = await store.read(lambda reading: reading.rows("SELECT name FROM sqlite_master WHERE name = 'notes_tag'"))
+    assert len(table) == len(found) - 1
+    return len(found)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_migration_is_done_whole_or_not_at_all(tmp_path: Path, faults: Faults, kind: Kind) -> None:
     count, due = 1, 0
@@ -268,8 +279,8 @@ async def test_a_migration_is_done_whole_or_not_at_all(tmp_path: Path, faults: F
         home.mkdir()
         store = SqliteStore(home)
         await store.migrate("notes", Schema((FIRST,)))
-        now = (await store.commit([], []), "2026-01-01T00:00:00+00:00")[1]
-        made = Conversation.model_validate({"id": "one", "folder": "/", "created_at": now, "updated_at": now})
+        now = datetime(2026, 1, 1, tzinfo=UTC)
+        made = Conversation(id="one", folder="/", created_at=now, updated_at=now)
         await store.commit([made], [ConversationCreated(conversation="one", state=made)])
         with faults.during(due, kind), contextlib.ExitStack() as stack:
             if due:
@@ -278,17 +289,9 @@ async def test_a_migration_is_done_whole_or_not_at_all(tmp_path: Path, faults: F
         count = max(count, faults.count)
         assert faults.fired == bool(due)
 
-        async def columns() -> int:
-            rows = await store.read(lambda reading: reading.rows("SELECT * FROM pragma_table_info('notes_note')"))  # noqa: B023
-            tables = await store.read(  # noqa: B023
-                lambda reading: reading.rows("SELECT name FROM sqlite_master WHERE name = 'notes_tag'")
-            )
-            assert len(tables) == len(rows) - 1
-            return len(rows)
-
-        assert await columns() == (1 if due else 2)
+        assert await columns(store) == (1 if due else 2)
         await store.migrate("notes", Schema((FIRST, SECOND)))
-        assert await columns() == 2
+        assert await columns(store) == 2
         assert await store.check() == ()
         await store.close()
         backups = list((home / "backups").iterdir())

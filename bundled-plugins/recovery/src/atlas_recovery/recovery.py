@@ -43,7 +43,32 @@ async def recover(store: StoreService, clock: Clock) -> tuple[str, ...]:
     now = clock.now()
     for row in await store.find(ModelCall, state="open"):
         await store.commit([row.model_copy(update={"state": "interrupted", "ended_at": now})])
+    await _close_left_open(store, clock)
     return tuple(said)
+
+
+_LEFT_OPEN = """
+    SELECT call.data AS data FROM turn JOIN call ON call.turn = turn.id
+    WHERE turn.state IN ('failed', 'stopped') AND call.outcome = ''
+"""
+
+
+async def _close_left_open(store: StoreService, clock: Clock) -> None:
+    """Close the calls and effects whose end a full disk did not take, though their turns went on and ended."""
+    now = clock.now()
+    rows = await store.read(lambda reading: reading.rows(_LEFT_OPEN))
+    calls = [Call.model_validate_json(row["data"]) for row in rows]
+    effects = await store.find(Effect, state="open")
+    if calls or effects:
+        records: list[Record] = [row.model_copy(update={"outcome": "interrupted", "ended_at": now}) for row in calls]
+        records += [effect.model_copy(update={"state": "unknown", "ended_at": now}) for effect in effects]
+        await store.commit(
+            records,
+            [
+                ToolFinished(conversation=row.conversation, call=row.id, tool=row.tool, outcome="interrupted")
+                for row in calls
+            ],
+        )
 
 
 async def _repair(
