@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 from atlas_gateway.client import WebSocketClient
-from atlas_sdk.errors import AtlasError, ServerError
+from atlas_sdk.errors import ServerError
 from atlas_sdk.testing.model_server import ModelServer, Reply, call
 
 from ..journeys.conftest import AtlasHome
@@ -196,11 +196,17 @@ def check_pairs(messages: list[dict[str, Any]]) -> None:
 
 
 def drain(client: WebSocketClient, talker: Talker) -> None:
-    """Say one thing more in each conversation and wait until all that waited was taken."""
+    """Stop what runs, say one thing more in each conversation, and wait until all that waited was taken.
+
+    What is said while a turn is still stopping waits for the next message, so the stop is awaited first.
+    """
+    end = time.monotonic() + DRAIN_SECONDS
     for conversation in talker.conversations:
+        client.request("turn.stop", {"conversation": conversation})
+        while client.request("conversation.get", {"conversation": conversation})["turn"] and time.monotonic() < end:
+            time.sleep(0.05)
         talker.say(client, conversation)
     last = {one.conversation: one.message for one in talker.sent}
-    end = time.monotonic() + DRAIN_SECONDS
     while last and time.monotonic() < end:
         for conversation, message in list(last.items()):
             if client.request("conversation.get", {"conversation": conversation})["turn"] is None:
@@ -254,9 +260,6 @@ def test_a_server_killed_at_any_moment_loses_nothing_and_does_nothing_twice(atla
 
         brain.calm = True
         with client:
-            for conversation in talker.conversations:
-                with contextlib.suppress(AtlasError):
-                    client.request("turn.stop", {"conversation": conversation})
             drain(client, talker)
             for conversation in talker.conversations:
                 messages = history(client, conversation)
