@@ -29,6 +29,7 @@ from atlas_sdk.records import Call, Conversation, Effect, ModelCall, Turn
 from atlas_sdk.schema import Migration, Schema
 from atlas_sdk.services.gate import GATE, GateRequest, Verdict
 from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.vault import VAULT
@@ -183,10 +184,43 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
     check_log(app.folder)
     assert half_written(app.folder) == []
     async with open_home(**how) as app:
+        assert app.services.need(RECOVERY).interrupted == ()  # every conversation went on since
         for conversation in await app.conversations.list(limit=MOST):
             assert unpaired(await app.conversations.path(conversation.id)) == []
         for kind_of_row in (Turn, Call, Effect, ModelCall):
             assert [row for row in await app.services.need(STORE).find(kind_of_row) if row.ended_at is None] == []
+
+
+async def test_a_turn_whose_end_was_not_kept_takes_no_call_of_a_later_one(
+    open_home: OpenHome, probe: Probe, faults: Faults, tmp_path: Path
+) -> None:
+    how: dict[str, Any] = {"without": ("gate",), "extra": {"open": (OPEN, OpenGate())}}
+    home, crashed = tmp_path / "home", tmp_path / "crashed"
+    async with open_home(**how) as app:
+        id = await start(app)
+        await turn(app, id, "First.")
+        with faults.during(0, "no space"):
+            await turn(app, id, "Second.")
+        with faults.during(faults.count, "no space"):  # the last write, which is of the turn's end
+            await turn(app, id, "Third.")
+        assert kept_running(app, id)
+        probe.provider.script[:] = [calls(("hang", {"text": "a"}))]
+        await say(app, id, "Fourth.")
+        with anyio.fail_after(10):
+            while not probe.ran:
+                await anyio.sleep(0.01)
+        shutil.copytree(home, crashed)
+        await app.conversations.stop(id)
+    shutil.rmtree(home)
+    shutil.copytree(crashed, home)
+
+    async with open_home(**how) as app:
+        assert len(app.services.need(RECOVERY).interrupted) == 1
+        path = await app.conversations.path(id)
+        assert unpaired(path) == []
+        part = results(path)[-1].content[0]
+        assert isinstance(part, TextPart)
+        assert "Look at what it did" in part.text
 
 
 async def test_a_start_after_a_crash_survives_the_failure_of_any_of_its_writes(
