@@ -11,6 +11,7 @@ from atlas_sdk.services.store import STORE, StoreService
 
 UNKNOWN = "Interrupted: Atlas ended while this call was under way. Look at what it did before you do it again."
 NEVER = "Interrupted: Atlas ended before this call ran. It did nothing."
+UNKEPT = "How it ended could not be kept."
 
 
 class Recovery:
@@ -37,23 +38,52 @@ async def recover(store: StoreService, clock: Clock) -> tuple[str, ...]:
         conversation = await store.get(Conversation, turn.conversation)
         if conversation is None:
             continue
-        repair = await _repair(store, clock, turn, conversation)
+        newest = await store.find(Turn, conversation=turn.conversation, newest=True, limit=1)
+        went_on = newest[0].id != turn.id  # it did end, and only that could not be kept
+        repair = await _repair(store, clock, turn, conversation, UNKEPT if went_on else "Atlas ended while it ran.")
         await store.commit(*repair)
-        said.append(f"A turn of “{conversation.title or conversation.id}” was interrupted and has been closed.")
+        if not went_on:
+            said.append(f"A turn of “{conversation.title or conversation.id}” was interrupted and has been closed.")
     now = clock.now()
     for row in await store.find(ModelCall, state="open"):
         await store.commit([row.model_copy(update={"state": "interrupted", "ended_at": now})])
+    await _close_left_open(store, clock)
     return tuple(said)
 
 
+_LEFT_OPEN = """
+    SELECT call.data AS data FROM turn JOIN call ON call.turn = turn.id
+    WHERE turn.state IN ('failed', 'stopped') AND call.outcome = ''
+"""
+
+
+async def _close_left_open(store: StoreService, clock: Clock) -> None:
+    """Close the calls and effects whose end a full disk did not take, though their turns went on and ended."""
+    now = clock.now()
+    rows = await store.read(lambda reading: reading.rows(_LEFT_OPEN))
+    calls = [Call.model_validate_json(row["data"]) for row in rows]
+    effects = await store.find(Effect, state="open")
+    if calls or effects:
+        records: list[Record] = [row.model_copy(update={"outcome": "interrupted", "ended_at": now}) for row in calls]
+        records += [effect.model_copy(update={"state": "unknown", "ended_at": now}) for effect in effects]
+        await store.commit(
+            records,
+            [
+                ToolFinished(conversation=row.conversation, call=row.id, tool=row.tool, outcome="interrupted")
+                for row in calls
+            ],
+        )
+
+
 async def _repair(
-    store: StoreService, clock: Clock, turn: Turn, conversation: Conversation
+    store: StoreService, clock: Clock, turn: Turn, conversation: Conversation, why: str
 ) -> tuple[list[Record], list[Event]]:
     now, records, events = clock.now(), list[Record](), list[Event]()
     rows = {row.call: row for row in await store.find(Call, turn=turn.id) if not row.ended_at}
     under_way: list[str] = []
     head = conversation.head
-    for call in unpaired(await store.path(conversation.id)):
+    own = [message for message in await store.path(conversation.id) if message.turn == turn.id]
+    for call in unpaired(own):
         row = rows.pop(call.call, None)
         effects = await store.find(Effect, call=row.id) if row is not None else ()
         touched = bool(effects) or (row is not None and row.verdict == "allow")
@@ -87,7 +117,7 @@ async def _repair(
     for row in rows.values():
         records.append(row.model_copy(update={"outcome": "interrupted", "ended_at": now}))
         events.append(ToolFinished(conversation=conversation.id, call=row.id, tool=row.tool, outcome="interrupted"))
-    ended = turn.model_copy(update={"state": "interrupted", "error": "Atlas ended while it ran.", "ended_at": now})
+    ended = turn.model_copy(update={"state": "interrupted", "error": why, "ended_at": now})
     records += [ended, conversation.model_copy(update={"head": head, "updated_at": now})]
     events.append(TurnEnded(conversation=conversation.id, turn=ended))
     if under_way:

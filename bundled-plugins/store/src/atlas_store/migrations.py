@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -75,14 +76,14 @@ def back_up(database: Path, folder: Path, now: datetime) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = folder / f"atlas-{now:%Y%m%dT%H%M%S%f}.db"
     beside = target.with_suffix(".new")
-    source, copy = sqlite3.connect(database), sqlite3.connect(beside)
     try:
-        source.backup(copy)
-    finally:
-        copy.close()
-        source.close()
-    beside.chmod(0o600)
-    beside.replace(target)
+        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(beside)) as copy:
+            source.backup(copy)
+        beside.chmod(0o600)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)  # half a copy would only fill the disk
+        raise
     for old in sorted(folder.glob("atlas-*.db"))[:-KEPT_BACKUPS]:
         old.unlink()
     return target
