@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any, Literal
 
 import anyio
@@ -25,6 +26,7 @@ from atlas_sdk.services.store import STORE, StoreService
 from atlas_sdk.values import Json, read_json
 
 from .outbox import Outbox
+from .routes import ROUTES
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -105,6 +107,7 @@ class Wire:
         return {
             "protocol": PROTOCOL,
             "methods": methods,
+            "routes": [asdict(route) for route in ROUTES],
             "events": events,
             "numbered": numbered["properties"]["number"],
         }
