@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -54,6 +55,11 @@ class Raw:
         except (BrokenPipeError, ConnectionResetError):
             return False
         return True
+
+    def finish(self) -> None:
+        """Say that nothing more is sent; the server may have been quicker to end the connection."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
 
     def rest(self) -> bytes:
         """Return everything until the server ends the connection. Raises TimeoutError when it does not."""
