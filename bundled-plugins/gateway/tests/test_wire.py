@@ -445,3 +445,9 @@ async def test_the_schema_names_every_method_and_event(app: Any) -> None:
     assert [route["path"] for route in schema["routes"]] == ["/ws", "/healthz", "/files", "/files/ID"]
     assert [route["path"] for route in schema["routes"] if route["open"]] == ["/healthz"]
     assert "message.added" in json.dumps(schema["events"])
+
+
+async def test_the_schema_is_made_once_for_the_methods_there_are(app: Any) -> None:
+    wire = app.services.need(WIRE)
+
+    assert wire.schema() is wire.schema()

@@ -18,6 +18,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
+from atlas_sdk.methods import Method
 from atlas_sdk.refusals import refusal
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
@@ -73,6 +74,7 @@ class Wire:
         self._ctx = ctx
         self.token = ""
         self._sessions: set[Session] = set()
+        self._described: tuple[dict[str, Method], Json] | None = None
 
     async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
         session = Session(self._ctx, self, receive, send, trusted=trusted)
@@ -89,13 +91,20 @@ class Wire:
             session.end()
 
     def schema(self) -> Json:
+        """Describe the wire. It takes long to make, and everybody would wait for whoever asks: it is made once."""
+        found = self._ctx.services.need(HOME).methods()
+        if self._described is None or self._described[0] is not found:
+            self._described = found, self._schema(found)
+        return self._described[1]
+
+    def _schema(self, found: dict[str, Method]) -> Json:
         methods = {
             name: {
                 "description": method.description,
                 "params": method.params.model_json_schema(),
                 "result": method.result.model_json_schema(mode="serialization"),
             }
-            for name, method in sorted(self._ctx.services.need(HOME).methods().items())
+            for name, method in sorted(found.items())
         }
         methods["initialize"] = {
             "description": "The first request of a connection.",
