@@ -135,6 +135,7 @@ class Session:
         self._reading = anyio.CancelScope()
         self._answered: anyio.Event | None = None
         self._in_flight = 0
+        self._answering = anyio.Lock()
         self._first_id: Json = None
         self.id = new_id()
         self.name = ""
@@ -159,12 +160,13 @@ class Session:
                 written = anyio.Event()
 
                 async def write() -> None:
-                    async for frame in outbound.frames():
-                        with anyio.move_on_after(SEND_SECONDS) as slow:
-                            await self._send(frame)
-                        if slow.cancelled_caught:
-                            self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
-                            return
+                    async with contextlib.aclosing(outbound.frames()) as frames:
+                        async for frame in frames:
+                            with anyio.move_on_after(SEND_SECONDS) as slow:
+                                await self._send(frame)
+                            if slow.cancelled_caught:
+                                self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
+                                return
                     written.set()
 
                 group.start_soon(write)
@@ -267,21 +269,23 @@ class Session:
 
     async def _answer(self, outbound: Outbox, request: dict[str, Any]) -> None:
         id, name = request.get("id"), str(request.get("method"))
+        result: BaseModel | AtlasError
         try:
-            frame = _success(id, await self._call(name, request.get("params") or {}))
+            result = await self._call(name, request.get("params") or {})
         except AtlasError as error:
-            frame = _failure(id, error)
+            result = error
         except Exception:  # a method's bug is logged and costs this one answer
             self._ctx.logger.exception("A method raised", extra={"method": name})
-            frame = _failure(
-                id,
-                AtlasError("Something went wrong inside Atlas.", hint="The log says what: logs/atlas.log.", code="bug"),
-            )
-        finally:
-            self._in_flight -= 1
+            hint = "The log says what: logs/atlas.log."
+            result = AtlasError("Something went wrong inside Atlas.", hint=hint, code="bug")
         if id is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await outbound.send(frame)
+                # One frame at a time: those of a client that does not read would all wait as text.
+                async with self._answering:
+                    frame = _failure(id, result) if isinstance(result, AtlasError) else _success(id, result)
+                    await outbound.send(frame)
+        # Only now: an answer that waits for a client to read is memory, and so it counts as under way.
+        self._in_flight -= 1
         self._tell_answered()
 
     async def _call(self, name: str, params: Json) -> BaseModel:
