@@ -226,7 +226,9 @@ async def test_an_observer_that_raises_is_logged_and_goes_on(open_home: OpenHome
     assert "turn.ended" in seen
 
 
-@pytest.mark.parametrize("name", ["gate", "vault", "questions", "files", "shell", "tool-search", "providers", "usage"])
+@pytest.mark.parametrize(
+    "name", ["gate", "vault", "questions", "files", "shell", "tool-search", "loop-guard", "providers", "usage"]
+)
 async def test_without_any_one_plugin_the_home_still_opens_and_answers(
     open_home: OpenHome, probe: Probe, name: str
 ) -> None:

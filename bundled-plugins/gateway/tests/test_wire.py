@@ -441,5 +441,41 @@ async def test_the_schema_names_every_method_and_event(app: Any) -> None:
     schema = app.services.need(WIRE).schema()
 
     assert set(app.methods()) | {"initialize"} == set(schema["methods"])
-    assert json.loads(json.dumps(schema)) == schema
+    assert json.loads(json.dumps(schema["methods"])) == schema["methods"]
+    assert [route["path"] for route in schema["routes"]] == ["/ws", "/healthz", "/files", "/files/ID"]
+    assert [route["path"] for route in schema["routes"] if route["open"]] == ["/healthz"]
     assert "message.added" in json.dumps(schema["events"])
+
+
+async def test_the_schema_is_made_once_for_the_methods_there_are(app: Any) -> None:
+    wire = app.services.need(WIRE)
+
+    assert wire.schema() is wire.schema()
+
+
+async def test_a_client_that_reads_nothing_has_no_more_than_so_many_requests_under_way(
+    app: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("atlas_gateway.outbox.OUTBOUND_CHARS", 1_000)
+    requests: list[Any] = [{"method": "test.echo", "params": {"text": "x" * 600}} for _ in range(MAX_IN_FLIGHT * 4)]
+    requests.insert(0, {"method": "initialize", "params": {"client": "x", "protocol": PROTOCOL}})
+    read: list[int] = []
+    busy = anyio.Event()
+
+    async def inbound() -> str | None:
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+        if len(read) == len(requests):
+            return None
+        read.append(len(read))
+        return json.dumps({"id": len(read), **requests[len(read) - 1]})
+
+    async def outbound(frame: str) -> None:
+        if '"id":1,' not in frame:
+            await busy.wait()
+
+    with anyio.move_on_after(1):
+        await app.services.need(WIRE).serve(inbound, outbound, trusted=True)
+
+    # The hello, the answer that is being sent, those under way, and the few that are told it is busy.
+    assert MAX_IN_FLIGHT < len(read) < MAX_IN_FLIGHT + 10

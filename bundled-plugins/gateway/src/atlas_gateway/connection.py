@@ -19,6 +19,7 @@ from atlas_sdk.records import Attachment
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
 
+from .routes import DOWNLOAD, HEALTH, SOCKET, UPLOAD, route_of
 from .wire import MAX_FRAME_CHARS, Wire
 
 HEAD_BYTES = 32 * 1024
@@ -82,7 +83,7 @@ async def serve_connection(
     replay = Replay(stream, seen)
     if head is not None and head.is_upgrade and head.method == "GET":
         why = _refusal(head, host_allowed)
-        if why or head.target.split("?")[0] != "/ws":
+        if why or not SOCKET.fits(head.method, head.target.split("?")[0]):
             await stream.send_all(_plain(403 if why else 404, why or "WebSocket clients connect to /ws."))
             return
         await _websocket(replay, wire)
@@ -218,23 +219,20 @@ class _Http:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
         head = Head(request.method.decode("latin-1"), request.target.decode("latin-1"), headers)
         path = _split(head.target).path
-        why = _refusal(head, self._host_allowed)
+        route, why = route_of(head.method, path), _refusal(head, self._host_allowed)
         if why:
             await self._reply(403, {"error": why}, close=True)
-        elif path == "/healthz" and head.method in ("GET", "HEAD"):
-            if await self._read_body(HEAD_BYTES) is None:
-                await self._reply(413, {"error": "This takes no body."}, close=True)
-                return
-            await self._reply(200, {"ok": True, "version": self._ctx.services.need(HOME).version})
-        elif not self._lets_in(headers):
+        elif not (route and route.open) and not self._lets_in(headers):
             await self._reply(401, {"error": "The token is wrong or missing."}, close=True)
-        elif path == "/files" and head.method == "POST":
+        elif route is UPLOAD:
             await self._upload(headers)
-        elif path.startswith("/files/") and head.method == "GET":
+        elif route is HEALTH or route is DOWNLOAD:
             if await self._read_body(HEAD_BYTES) is None:
                 await self._reply(413, {"error": "This takes no body."}, close=True)
-                return
-            await self._download(path.removeprefix("/files/"))
+            elif route is DOWNLOAD:
+                await self._download(path.removeprefix("/files/"))
+            else:
+                await self._reply(200, {"ok": True, "version": self._ctx.services.need(HOME).version})
         else:
             await self._reply(404, {"error": "There is nothing here."}, close=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import anyio
 
@@ -25,7 +25,7 @@ class Outbox:
         self._chars += len(frame)
         await self._in.send(frame)
 
-    async def frames(self) -> AsyncIterator[str]:
+    async def frames(self) -> AsyncGenerator[str, None]:
         """Give the frames in order until the box is closed; each counts as sent when the next is asked for."""
         async for frame in self._out:
             yield frame

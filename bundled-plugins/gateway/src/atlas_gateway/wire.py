@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any, Literal
 
 import anyio
@@ -17,6 +18,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.events import EVENT, NumberedEvent
 from atlas_sdk.ids import new_id
+from atlas_sdk.methods import Method
 from atlas_sdk.refusals import refusal
 from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
@@ -25,6 +27,7 @@ from atlas_sdk.services.store import STORE, StoreService
 from atlas_sdk.values import Json, read_json
 
 from .outbox import Outbox
+from .routes import ROUTES
 
 MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
@@ -71,6 +74,7 @@ class Wire:
         self._ctx = ctx
         self.token = ""
         self._sessions: set[Session] = set()
+        self._described: tuple[dict[str, Method], Json] | None = None
 
     async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
         session = Session(self._ctx, self, receive, send, trusted=trusted)
@@ -87,13 +91,20 @@ class Wire:
             session.end()
 
     def schema(self) -> Json:
+        """Describe the wire. It takes long to make, and everybody would wait for whoever asks: it is made once."""
+        found = self._ctx.services.need(HOME).methods()
+        if self._described is None or self._described[0] is not found:
+            self._described = found, self._schema(found)
+        return self._described[1]
+
+    def _schema(self, found: dict[str, Method]) -> Json:
         methods = {
             name: {
                 "description": method.description,
                 "params": method.params.model_json_schema(),
                 "result": method.result.model_json_schema(mode="serialization"),
             }
-            for name, method in sorted(self._ctx.services.need(HOME).methods().items())
+            for name, method in sorted(found.items())
         }
         methods["initialize"] = {
             "description": "The first request of a connection.",
@@ -105,6 +116,7 @@ class Wire:
         return {
             "protocol": PROTOCOL,
             "methods": methods,
+            "routes": [asdict(route) for route in ROUTES],
             "events": events,
             "numbered": numbered["properties"]["number"],
         }
@@ -123,6 +135,7 @@ class Session:
         self._reading = anyio.CancelScope()
         self._answered: anyio.Event | None = None
         self._in_flight = 0
+        self._answering = anyio.Lock()
         self._first_id: Json = None
         self.id = new_id()
         self.name = ""
@@ -147,12 +160,13 @@ class Session:
                 written = anyio.Event()
 
                 async def write() -> None:
-                    async for frame in outbound.frames():
-                        with anyio.move_on_after(SEND_SECONDS) as slow:
-                            await self._send(frame)
-                        if slow.cancelled_caught:
-                            self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
-                            return
+                    async with contextlib.aclosing(outbound.frames()) as frames:
+                        async for frame in frames:
+                            with anyio.move_on_after(SEND_SECONDS) as slow:
+                                await self._send(frame)
+                            if slow.cancelled_caught:
+                                self._scope.cancel()  # a stream cut in the middle of a frame cannot be used again
+                                return
                     written.set()
 
                 group.start_soon(write)
@@ -255,21 +269,23 @@ class Session:
 
     async def _answer(self, outbound: Outbox, request: dict[str, Any]) -> None:
         id, name = request.get("id"), str(request.get("method"))
+        result: BaseModel | AtlasError
         try:
-            frame = _success(id, await self._call(name, request.get("params") or {}))
+            result = await self._call(name, request.get("params") or {})
         except AtlasError as error:
-            frame = _failure(id, error)
+            result = error
         except Exception:  # a method's bug is logged and costs this one answer
             self._ctx.logger.exception("A method raised", extra={"method": name})
-            frame = _failure(
-                id,
-                AtlasError("Something went wrong inside Atlas.", hint="The log says what: logs/atlas.log.", code="bug"),
-            )
-        finally:
-            self._in_flight -= 1
+            hint = "The log says what: logs/atlas.log."
+            result = AtlasError("Something went wrong inside Atlas.", hint=hint, code="bug")
         if id is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await outbound.send(frame)
+                # One frame at a time: those of a client that does not read would all wait as text.
+                async with self._answering:
+                    frame = _failure(id, result) if isinstance(result, AtlasError) else _success(id, result)
+                    await outbound.send(frame)
+        # Only now: an answer that waits for a client to read is memory, and so it counts as under way.
+        self._in_flight -= 1
         self._tell_answered()
 
     async def _call(self, name: str, params: Json) -> BaseModel:
