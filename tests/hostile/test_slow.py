@@ -68,6 +68,10 @@ def test_who_never_reads_costs_little(server: AtlasHome) -> None:
     well(server)
 
 
+READERS = 8
+"""How many files more the store may hold open once several clients read at once; sixty clients would show."""
+
+
 def test_half_open_connections_are_let_go(server: AtlasHome) -> None:
     def handles() -> int:
         assert server.process is not None
@@ -87,9 +91,9 @@ def test_half_open_connections_are_let_go(server: AtlasHome) -> None:
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                 client.socket.close()
     end = time.monotonic() + 10
-    while handles() > before and time.monotonic() < end:
+    while handles() > before + READERS and time.monotonic() < end:
         time.sleep(0.05)
-    assert handles() <= before
+    assert handles() <= before + READERS
     well(server)
 
 
