@@ -131,7 +131,7 @@ class Conversations:
             message = message.model_copy(update={"parts": parts, "parent": None, "queued": waits})
             if waits:
                 await store.commit([message], [MessageAdded(conversation=live.record.id, message=message)])
-                live.waiting.append(Waiting(message, delivery))
+                live.waiting.append(Waiting(message, delivery, live.stopping))
                 if not busy:
                     await self._begin(live, live.waiting[0].message, taken=True)
                     live.waiting.pop(0)
@@ -178,9 +178,9 @@ class Conversations:
         finally:
             with anyio.CancelScope(shield=True):
                 async with live.lock:
-                    live.turn = live.scope = None
-                    idle = live.idle
-                    if ended is not None and ended.state == "done" and live.waiting and not self.closing:
+                    live.turn, live.scope, idle = None, None, live.idle
+                    wanted = ended and (ended.state == "done" or any(one.after_stop for one in live.waiting))
+                    if wanted and live.waiting and not self.closing:
                         waiting, take = live.waiting.pop(0), partial(self._begin, taken=True)
                         if not await logged("taking a waiting message", take, live, waiting.message):
                             live.waiting.insert(0, waiting)

@@ -25,10 +25,11 @@ LOST = "What came of this call could not be kept. Look at what it did before you
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """A message on disk that no turn has taken yet."""
+    """A message on disk that no turn has taken yet. ``after_stop`` came while a stopped turn was still ending."""
 
     message: Message
     delivery: Delivery
+    after_stop: bool = False
 
 
 class Live:
