@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from atlas_gate.deadline import Deadline
 from atlas_gate.parser import parse
 
 CORPUS = Path(__file__).parents[3] / "tests" / "corpora" / "gate.jsonl"
@@ -65,7 +66,7 @@ def test_the_parser_agrees_with_bash_on_what_is_a_command():
     differing = []
     for text in texts:
         done = subprocess.run(["bash", "-n", "-c", text], capture_output=True, check=False)
-        if (done.returncode == 0) != (parse(text).fault is None):
+        if (done.returncode == 0) != (parse(text, Deadline()).fault is None):
             differing.append(text)
 
     assert differing == []

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from atlas_gate.parts import OUTPUT, is_constant
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\$?\w+|&&|\|\||\|&|>>|[^\s\w]|\n|\$')
-_REGEX = re.compile(r"/(?:\\.|\[[^\]\n]*\]|[^/\\\n])+/")
+_REGEX = re.compile(r"/(?:\\.|\[[^\]\n]*\]|[^/\\\n])++/")
 _BEFORE_REGEX = frozenset(("", "(", ",", "~", "!", "{", "}", ";", "&&", "||", "\n"))
 _ENDS = frozenset((";", "}", "\n", "|", "|&", ">", ">>", ")", ",", "{"))
+# Tokens. An expression is read again for each `system` in it.
+_LONGEST_EXPRESSION = 256
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
-def awk_deeds(source: str, values: Mapping[str, str], line: str) -> list[tuple[str, str, str]]:
-    """`("run", text, input)` for each command it runs, `("write", path, "")` for each file it writes."""
-    tokens = _tokens(source)
+def awk_deeds(
+    source: str, values: Mapping[str, str], line: str, step: Callable[[int], None]
+) -> list[tuple[str, str, str]]:
+    """`("run", text, input)` for each command it runs, `("write", path, "")` for each file it writes.
+
+    `step` may end it by raising.
+    """
+    tokens = _tokens(source, step)
     known = dict(values)
     for at, token in enumerate(tokens[:-2]):
         if tokens[at + 1] == "=" and tokens[at + 2].startswith('"') and re.match(r"[A-Za-z_]", token):
@@ -26,6 +33,7 @@ def awk_deeds(source: str, values: Mapping[str, str], line: str) -> list[tuple[s
     depth = 0
     prints = False
     for at, token in enumerate(tokens):
+        step(1)
         depth += (token == "(") - (token == ")")
         if token in (";", "}", "\n", "{"):
             prints = False
@@ -43,10 +51,11 @@ def awk_deeds(source: str, values: Mapping[str, str], line: str) -> list[tuple[s
     return [deed for deed in deeds if deed[1]]
 
 
-def _tokens(source: str) -> list[str]:
+def _tokens(source: str, step: Callable[[int], None]) -> list[str]:
     tokens: list[str] = []
     position = 0
     while position < len(source):
+        step(1)
         match = None
         if source[position] == "#":
             end = source.find("\n", position)
@@ -74,7 +83,8 @@ def _start(tokens: list[str], at: int) -> int:
 def _joined(tokens: list[str], at: int, known: Mapping[str, str], line: str) -> str:
     """The text of an expression: strings and what is known of names, side by side."""
     pieces: list[str] = []
-    while at < len(tokens) and tokens[at] not in _ENDS:
+    end = at + _LONGEST_EXPRESSION
+    while at < min(len(tokens), end) and tokens[at] not in _ENDS:
         token = tokens[at]
         at += 1
         if token.startswith('"'):

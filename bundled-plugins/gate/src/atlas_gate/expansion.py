@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from atlas_gate.parts import OUTPUT, UNKNOWN, Word, is_constant, strongest_mark
+from atlas_gate.patterns import bounded_pattern, replaced
 from atlas_gate.state import State, Value
 from atlas_gate.syntax import (
     Arithmetic,
@@ -25,7 +26,12 @@ from atlas_gate.syntax import (
 
 # A line that expands to more words than this is not read: the answer is the strict one.
 WORD_LIMIT: Final = 20_000
+# Every start of a text is held against the pattern that trims it.
+_TRIM_LIMIT: Final = 4_096
+# A word's open braces times its length: each brace looks for its end through all of it.
+_BRACE_LIMIT: Final = 1_000_000
 
+_BRACE_MARKS = re.compile(r"([{},])")
 _GLOB = re.compile(r"[*?\[]")
 _EXPANDS = re.compile(r"[{~*?\[]")
 _RANGE = re.compile(r"\{(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?\}")
@@ -36,11 +42,16 @@ class Expander:
     """Expands words in a state; runs the scripts inside them through the two functions it is given."""
 
     def __init__(
-        self, state: State, capture: Callable[[Sequence], str], open_process: Callable[[Sequence, str], str]
+        self,
+        state: State,
+        capture: Callable[[Sequence], str],
+        open_process: Callable[[Sequence, str], str],
+        step: Callable[[int], None],
     ) -> None:
         self.state = state
         self._capture = capture
         self._open_process = open_process
+        self._step = step
 
     def fields(self, text: Text) -> list[Word]:
         """The words one word becomes: none, one or many."""
@@ -50,6 +61,7 @@ class Expander:
             if isinstance(only, Literal) and (only.quoted or not _EXPANDS.search(only.text)):
                 return [Word(only.text)]
         found: list[Word] = []
+        self._step(len(pieces))
         for alternative in expand_braces(list(pieces)):
             found.extend(self._split(self._tilde(alternative)))
             if len(found) > WORD_LIMIT:
@@ -59,6 +71,7 @@ class Expander:
     def single(self, text: Text, *, tilde: bool = True) -> str:
         """The text as one value, with no splitting: an assignment, a redirect, a here-document."""
         pieces = self._tilde(list(text.pieces)) if tilde else list(text.pieces)
+        self._step(len(pieces))
         return bounded("".join([piece.text if type(piece) is Literal else self._value(piece) for piece in pieces]))
 
     def _value(self, piece: Piece) -> str:
@@ -279,10 +292,13 @@ def expand_braces(pieces: list[Piece]) -> list[list[Piece]]:
     """Every alternative of `{a,b}` and `{1..3}`, leftmost first."""
     if not any(isinstance(piece, Literal) and not piece.quoted and "{" in piece.text for piece in pieces):
         return [pieces]
+    texts = [piece.text for piece in pieces if isinstance(piece, Literal) and not piece.quoted]
+    if sum(text.count("{") for text in texts) * sum(map(len, texts)) > _BRACE_LIMIT:
+        raise UnreadableError("its braces are too many")
     atoms: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, Literal) and not piece.quoted:
-            atoms.extend(Literal(character, False) for character in piece.text)
+            atoms.extend(Literal(text, False) for text in _BRACE_MARKS.split(piece.text) if text)
         else:
             atoms.append(piece)
     return [_joined(alternative) for alternative in _alternatives(atoms, 0)]
@@ -383,7 +399,11 @@ def _slice(values: list[str], argument: str) -> list[str]:
 
 
 def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
-    matcher = re.compile(fnmatch.translate(pattern))
+    if not _GLOB.search(pattern):
+        return value.removeprefix(pattern)
+    if len(value) > _TRIM_LIMIT:
+        return OUTPUT
+    matcher = re.compile(fnmatch.translate(bounded_pattern(pattern)))
     lengths = range(len(value), -1, -1) if longest else range(len(value) + 1)
     for length in lengths:
         if matcher.match(value[:length]):
@@ -394,13 +414,20 @@ def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
 def _replaced(operator: str, value: str, pattern: str, replacement: str) -> str:
     if not pattern:
         return value
-    body = fnmatch.translate(pattern)
-    body = body.removeprefix("(?s:").removesuffix(r")\Z").replace(".*", ".*?")
+    body = _shortest(pattern)
     if operator == "/#":
         body = r"\A" + body
     elif operator == "/%":
         body = body + r"\Z"
-    try:
-        return re.sub(body, lambda _: replacement, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
-    except re.error:
-        return OUTPUT
+    changed = replaced(body, lambda _: replacement, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
+    return OUTPUT if changed is None else changed
+
+
+def _shortest(pattern: str) -> str:
+    """The expression for a pattern of the shell whose stars take as little as they can."""
+    pieces = re.split(r"(\*+)", bounded_pattern(pattern))
+    return "".join(".*?" if piece.startswith("*") else _without_anchors(fnmatch.translate(piece)) for piece in pieces)
+
+
+def _without_anchors(expression: str) -> str:
+    return expression.removeprefix("(?s:").removesuffix(r")\Z")

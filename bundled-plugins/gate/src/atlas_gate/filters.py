@@ -6,14 +6,17 @@ import base64
 import binascii
 import codecs
 import re
+from collections import deque
+from collections.abc import Callable
 
 from atlas_gate.options import read_options
 from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, strongest_mark
+from atlas_gate.patterns import replaced
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.scanner import decode_escapes
 
 _PRINTF_FIELD = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d+)?([sbdicqux]))")
-_SUBSTITUTION = re.compile(r"s(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1([gi]*)")
+_SUBSTITUTION = re.compile(r"s(.)((?:\\.|(?!\1).)*+)\1((?:\\.|(?!\1).)*+)\1([gi]*)")
 
 
 def passed_on(text: str) -> str:
@@ -51,7 +54,7 @@ def _printf(reader: Reader, part: Part) -> str:
 def format_printf(pattern: str, values: list[str]) -> str:
     """What `printf` prints: the format is used again while values are left."""
     output: list[str] = []
-    left = list(values)
+    left = deque(values)
     # An escape that spells a percent sign starts no field, so both are read in one pass.
     pieces = [(decode_escapes(text), field) for text, field in _printf_pieces(pattern)]
     while True:
@@ -63,7 +66,7 @@ def format_printf(pattern: str, values: list[str]) -> str:
             kind = match.group(1)
             if not kind:
                 return "%"
-            value = left.pop(0) if left else ""
+            value = left.popleft() if left else ""
             if kind == "b":
                 return decode_escapes(value.replace("\\0", "\\"))
             if kind == "q":
@@ -208,12 +211,16 @@ def _sed(reader: Reader, part: Part) -> str:
             reader.run_text(whole.group(3), "sed s///e")
         if substitution is None or not is_constant(text):
             return passed_on(text)
-        try:
-            _, pattern, replacement, flags = substitution.groups()
-            text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)
-        except (re.error, RecursionError):
+        _, pattern, replacement, flags = substitution.groups()
+        changed = replaced(pattern, _constant(replacement), text, count=0 if "g" in flags else 1)
+        if changed is None:
             return OUTPUT
+        text = changed
     return text
+
+
+def _constant(text: str) -> Callable[[object], str]:
+    return lambda _: text
 
 
 def _first_lines(reader: Reader, part: Part) -> str:

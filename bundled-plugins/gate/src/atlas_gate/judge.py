@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from atlas_gate.dangerous import DANGEROUS
+from atlas_gate.deadline import Deadline
 from atlas_gate.globs import Globs, escaped, plain_forms
 from atlas_gate.hardline import HARDLINE
 from atlas_gate.options import asks_for_help
@@ -22,11 +23,16 @@ from atlas_gate.paths import Ground
 from atlas_gate.programs import PROGRAMS, RUNS_OTHERS
 from atlas_gate.reader import Reader, ScriptRead
 from atlas_gate.rules import Finding, Verdict, finding
+from atlas_gate.syntax import UnreadableError
 from atlas_gate.world import World
 
+# Characters. Programs take 2 MiB at most in all their arguments on Linux (`getconf ARG_MAX`).
+COMMAND_LIMIT = 2_097_152
 _READER_BUGS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, re.error, RecursionError)
 # As a word of some program, `reboot` is a name as often as a command; `rm -rf /` is not.
 _ONLY_NAMES = frozenset(("never.power", "never.kill-all"))
+# Most rules look at every word once; this many take about as long as a step.
+_WORDS_A_STEP = 16
 _NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
 
 
@@ -47,12 +53,18 @@ class Judgement:
     always: str | None
 
 
-def judge(command: str, world: World) -> Judgement:
-    """Say what happens to a command in a world. Never raises, and runs nothing."""
+def judge(command: str, world: World, deadline: Deadline | None = None) -> Judgement:
+    """Say what happens to a command in a world. Never raises, and runs nothing.
+
+    A line that cannot be read to its end before the deadline is answered as one that cannot be read.
+    """
+    deadline = deadline or Deadline()
     command = forge_proof(command)
     with _without_collections():
-        parts, scripts, faults = read_parts(command, world)
-        found = _strictest(command, parts, faults, world)
+        parts, scripts, faults = read_parts(command[:COMMAND_LIMIT], world, deadline)
+        if len(command) > COMMAND_LIMIT:
+            faults.insert(0, "it is longer than any command that is read")
+        found = _strictest(command, parts, faults, world, deadline)
     return Judgement(found.verdict, found.rule, found.why, tuple(parts), tuple(scripts), _always(command, parts))
 
 
@@ -68,9 +80,9 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def read_parts(command: str, world: World) -> tuple[list[Part], list[ScriptRead], list[str]]:
+def read_parts(command: str, world: World, deadline: Deadline) -> tuple[list[Part], list[ScriptRead], list[str]]:
     """The simple commands of a line, the scripts read on the way, and what could not be read."""
-    reader = Reader(world, PROGRAMS)
+    reader = Reader(world, PROGRAMS, deadline)
     try:
         if world.shell == "powershell":
             from atlas_gate.powershell import PowerShellReader
@@ -84,8 +96,9 @@ def read_parts(command: str, world: World) -> tuple[list[Part], list[ScriptRead]
     return reader.parts, list(reader.scripts.values()), reader.faults
 
 
-def _strictest(command: str, parts: list[Part], faults: list[str], world: World) -> Finding:
-    ground = Ground(world)
+def _strictest(command: str, parts: list[Part], faults: list[str], world: World, deadline: Deadline) -> Finding:
+    ground = Ground(world, deadline)
+    deadline.extend()
     deny, ask, skip = (compiled_globs(globs) for globs in (world.trust.deny, world.trust.ask, world.trust.ask_skip))
     whole = " ".join(command.split())
     best = _NOTHING
@@ -96,8 +109,7 @@ def _strictest(command: str, parts: list[Part], faults: list[str], world: World)
             best = candidate
 
     if faults:
-        verdict = Verdict.ASK if world.mode == "auto" else Verdict.REVIEW
-        keep(Finding(verdict, "unreadable", f"A part of it could not be read: {faults[0]}."))
+        keep(_unreadable(faults[0], world))
     for glob, verdict, rule in (
         (deny.match([whole]), Verdict.BLOCK, "trust.deny"),
         (ask.match([whole]), Verdict.ASK, "trust.ask"),
@@ -111,12 +123,25 @@ def _strictest(command: str, parts: list[Part], faults: list[str], world: World)
         if key in seen:
             continue
         seen.add(key)
-        keep(_judge_part(part, ground, deny, ask, skip))
+        try:
+            deadline.step(1 + len(part.words) // _WORDS_A_STEP)
+            keep(_judge_part(part, ground, deny, ask, skip))
+        except UnreadableError as error:
+            keep(_unreadable(str(error), world))
+            break
+        except _READER_BUGS:
+            # The same as for the reader: a rule that fails lets nothing through.
+            keep(_unreadable("a rule failed on it", world))
         if best.rule.startswith("never."):
             break
     if best.verdict is Verdict.REVIEW and world.mode == "auto":
         return Finding(Verdict.RUN, best.rule, f"{best.why} Auto mode runs it unreviewed.")
     return best
+
+
+def _unreadable(fault: str, world: World) -> Finding:
+    verdict = Verdict.ASK if world.mode == "auto" else Verdict.REVIEW
+    return Finding(verdict, "unreadable", f"A part of it could not be read: {fault}.")
 
 
 def _judge_part(part: Part, ground: Ground, deny: Globs, ask: Globs, skip: Globs) -> Finding | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant, name_set
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set
 from atlas_gate.python_code import Deed, python_deeds
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.script_code import script_deeds
 
+# Characters of code that are looked through: Python's own parser takes a second for a megabyte.
+CODE_LIMIT: Final = 262_144
 # A shell handed to the other end of a connection.
 _CONNECTS = re.compile(r"\b(?:socket|TCPSocket|UDPSocket|fsockopen|sockaddr_in|IO::Socket)\b|net\.(?:connect|Socket)")
 _HANDS_OVER = re.compile(r"pty\.spawn|\bdup2\b|/bin/(?:ba|z|da|k)?sh\b[^'\"]*(?:-i|<&|>&)|['\"]>&")
@@ -127,13 +130,20 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
 def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
     """List what a source does as parts: commands it runs, paths it deletes. Answers what it prints."""
     reader.note_script(source)
+    if len(source) > CODE_LIMIT:
+        source = source[:CODE_LIMIT] + UNKNOWN
+        reader.faults.append("its code is longer than is read")
     home = reader.world.home
     environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
-    deeds = python_deeds(source, environment) if language == "python" else script_deeds(source, language, home)
+    deeds = (
+        python_deeds(source, environment)
+        if language == "python"
+        else script_deeds(source, language, home, reader.deadline.step)
+    )
     if _CONNECTS.search(source) and _HANDS_OVER.search(source):
         reader.add(Part((Word("nc"), Word("-e"), Word("/bin/sh"))))
     if deeds is None:
-        deeds = script_deeds(source, "perl", home)
+        deeds = script_deeds(source, "perl", home, reader.deadline.step)
     before = reader.origin
     reader.origin = (*before, origin)
     try:

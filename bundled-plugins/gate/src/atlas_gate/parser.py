@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from atlas_gate.deadline import Deadline, TooLongError
 from atlas_gate.parts import name_set
 from atlas_gate.scanner import METACHARACTERS
 from atlas_gate.simple_commands import SimpleParser
@@ -49,11 +50,12 @@ class Parsed:
     fault: str | None
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str, deadline: Deadline) -> Parsed:
     """Read a whole text. A fault leaves the lines before it."""
-    parser = Parser(text)
+    parser = Parser(text, deadline)
     try:
-        return parser.whole()
+        with deadline.parsing():
+            return parser.whole()
     except RecursionError:
         return Parsed(Sequence(()), "it is nested too deeply")
 
@@ -65,15 +67,18 @@ class Parser(SimpleParser):
         """Every line; a line that cannot be read ends it."""
         lines: list[Node] = []
         while True:
+            found: list[Node] = []
             try:
                 self._skip_lines()
                 if self.position >= len(self.text):
                     return Parsed(Sequence(tuple(lines)), None)
-                found: list[Node] = []
                 self._list_into(found, one_line=True)
                 if not found:
                     raise UnreadableError(f"{self._here()!r} is out of place")
                 lines.extend(found)
+            except TooLongError as error:
+                # The line may be sound, so what was read of it counts.
+                return Parsed(Sequence((*lines, *found)), str(error))
             except UnreadableError as error:
                 return Parsed(Sequence(tuple(lines)), str(error))
 
@@ -91,7 +96,7 @@ class Parser(SimpleParser):
 
     def nested(self, text: str) -> Sequence:
         """The commands of another text, such as the inside of backticks."""
-        parsed = Parser(text, depth=self.depth + 1).whole()
+        parsed = Parser(text, self.deadline, depth=self.depth + 1).whole()
         if parsed.fault is not None:
             raise UnreadableError(parsed.fault)
         return parsed.script
@@ -150,6 +155,7 @@ class Parser(SimpleParser):
                 return commands[0] if len(commands) == 1 else Pipeline(tuple(commands))
 
     def _command(self) -> Node:
+        self.deadline.step()
         self._skip_blanks()
         reserved = _RESERVED.match(self.text, self.position)
         if reserved is not None:

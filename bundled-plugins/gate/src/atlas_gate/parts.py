@@ -19,7 +19,7 @@ ANY: Final = "\uf8f4"  # any name: what a star matched before the word was passe
 DECODED: Final = "\uf8f3"  # what a decoder makes of a text that is not known
 
 _MARKS = re.compile(f"[{UNKNOWN}{OUTPUT}{FETCHED}{DECODED}]")
-_STARS = re.compile(r"[*?]+|\[[^\]/]+\]")
+_STARS = re.compile(r"[*?]++|\[[^\]/]{1,255}+\]")
 _QUOTED_FOR_DISPLAY = re.compile(r"[\s'\"\\$`;&|<>(){}*?\[\]~#]")
 
 

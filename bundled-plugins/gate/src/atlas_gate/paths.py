@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from atlas_gate.deadline import Deadline
 from atlas_gate.parts import ANY, Part, Word, is_constant, name_set
 from atlas_gate.path_forms import is_windows_path, plain_path, windows_path
+from atlas_gate.patterns import matches
 from atlas_gate.world import World
 
 SYSTEM_FOLDERS: Final = name_set(
@@ -26,7 +27,7 @@ _WINDOWS_NAMES: Final = frozenset(
 )
 _DRIVE_IN_LINUX = re.compile(r"/(?:mnt|cygdrive)/[a-z]|/[a-z]:")
 # A name that nearly every file matches: stars and marks with no letter of its own.
-_BROAD = re.compile(r"(?=.*\*)(?:[*?.]|\[[^\]]*\])+")
+_BROAD = re.compile(r"(?=[^*]*+\*)(?:[*?.]|\[[^\]]{0,255}+\])++")
 _RAW_DISK = re.compile(
     r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+(?:p\d+|boot\d)?|r?disk\d+(?:s\d+)*|dm-\d+"
     r"|md\d+|loop\d+|sr\d+|nbd\d+|zd\d+|mapper/.+|disk/.+|block/.+|mem|kmem|port|root|bcache\d+|pmem\d+|mtd.*)",
@@ -48,6 +49,7 @@ class Ground:
     """The folders a part is judged against."""
 
     world: World
+    deadline: Deadline
 
     @property
     def is_windows(self) -> bool:
@@ -79,6 +81,7 @@ class Ground:
 
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
+        self.deadline.step()
         text = word if isinstance(word, str) else word.text
         return plain_path(text, part.folder, part.links)
 
@@ -104,10 +107,14 @@ class Ground:
         if not is_pattern or not _GLOB.search(path):
             return False
         parent, _, name = path.rpartition("/")
-        if _BROAD.fullmatch(name) and self._names_vital(parent or "/", is_pattern=True):
-            return True
+        if _BROAD.fullmatch(name):
+            while parent and _BROAD.fullmatch(parent.rpartition("/")[2]):
+                parent = parent.rpartition("/")[0]
+            if self._names_vital(parent or "/", is_pattern=True):
+                return True
         vital = self.vital | _WINDOWS_NAMES if is_windows_path(path) else self.vital
-        return any(matches_path(path, folder) for folder in vital)
+        plain = _GLOB.split(path, maxsplit=1)[0]
+        return any(folder.startswith(plain) and matches_path(path, folder) for folder in vital)
 
     def is_raw_disk(self, part: Part, word: Word) -> bool:
         """Whether a word names a disk or a partition as a device."""
@@ -174,6 +181,4 @@ def _object_of(home: str, plain: str, *, is_pattern: bool) -> str | None:
 def matches_path(pattern: str, path: str) -> bool:
     """Whether a pattern with as many folders as the path matches it, name by name."""
     patterns, names = pattern.split("/"), path.split("/")
-    return len(patterns) == len(names) and all(
-        fnmatch.fnmatchcase(name, one) for name, one in zip(names, patterns, strict=True)
-    )
+    return len(patterns) == len(names) and all(matches(name, one) for name, one in zip(names, patterns, strict=True))

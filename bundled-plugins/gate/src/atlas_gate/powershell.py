@@ -6,13 +6,13 @@ globs, and as that equal (`Remove-Item -Recurse x` as `rm -r x`), for the rules.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterable
 
 from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant
+from atlas_gate.patterns import matches
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
-from atlas_gate.powershell_tokens import Token, cut
+from atlas_gate.powershell_tokens import Token
 from atlas_gate.powershell_values import PowerShellValues, glued_count, split_at, statements_of
 from atlas_gate.reader import DEPTH_LIMIT, REPEAT_LIMIT, Reader
 from atlas_gate.syntax import UnreadableError, bounded
@@ -75,7 +75,7 @@ class PowerShellReader(PowerShellValues):
             if piped is not None:
                 self.variables["_"] = self.variables["psitem"] = piped
             output: list[str] = []
-            for statement in statements_of(cut(text)):
+            for statement in statements_of(self._cut(text)):
                 output.extend(self.pipeline(statement))
             return output
         finally:
@@ -83,6 +83,7 @@ class PowerShellReader(PowerShellValues):
             self.reader.origin = before
 
     def pipeline(self, tokens: list[Token]) -> list[str]:
+        self.reader.deadline.step()
         tokens = self._without_keywords(tokens)
         assigned = self._assigned(tokens)
         if assigned is not None:
@@ -119,7 +120,7 @@ class PowerShellReader(PowerShellValues):
         return tokens
 
     def _loop_header(self, text: str) -> None:
-        tokens = cut(text)
+        tokens = self._cut(text)
         if len(tokens) > 2 and tokens[0].kind == "variable" and tokens[1].text.lower() == "in":
             values = self.pipeline(tokens[2:])
             self.variables[tokens[0].text.lower()] = values
@@ -177,7 +178,7 @@ class PowerShellReader(PowerShellValues):
             resolved.rsplit("\\", 1)[-1] if "\\" in resolved and not resolved.endswith((".ps1", ".bat")) else resolved
         )
         if "*" in resolved or "?" in resolved:
-            resolved = next((one for one in COMMANDS if fnmatch.fnmatchcase(one, resolved)), resolved)
+            resolved = next((one for one in COMMANDS if matches(one, resolved)), resolved)
         if resolved != lower and lower in self.aliases:
             self.reader.add(Part((Word(resolved), *words)))
         call = Call(resolved, words, blocks, piped if piped is not None else [])

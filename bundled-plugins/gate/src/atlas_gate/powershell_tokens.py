@@ -7,12 +7,14 @@ runs it. A group keeps its inside as text, to be cut in its turn.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 from typing import Literal as OneOf
 
 from atlas_gate.syntax import UnreadableError
 
+Step = Callable[[int], None]
 Kind = OneOf[
     "word", "single", "double", "variable", "group", "subexpression", "array", "block", "table", "type", "mark"
 ]
@@ -43,12 +45,13 @@ def unescaped(text: str) -> str:
     return re.sub(r"`(.)", lambda match: _ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
 
 
-def cut(text: str) -> list[Token]:
-    """The tokens of a text."""
+def cut(text: str, step: Step) -> list[Token]:
+    """The tokens of a text. `step` is called as it goes and may end it by raising."""
     tokens: list[Token] = []
     position = 0
     glued = False
     while position < len(text):
+        step(1)
         blanks = _BLANKS.match(text, position)
         if blanks is not None:
             position, glued = blanks.end(), False
@@ -58,18 +61,18 @@ def cut(text: str) -> list[Token]:
             if comment is not None:
                 position, glued = comment.end(), False
                 continue
-        token, position = _token(text, position, glued)
+        token, position = _token(text, position, glued, step)
         tokens.append(token)
         glued = token.kind != "mark"
     return tokens
 
 
-def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
+def _token(text: str, position: int, glued: bool, step: Step) -> tuple[Token, int]:
     if text[position].isalpha() or text[position] in "-./\\":
         word = _WORD.match(text, position)
         if word is not None:
             return Token("word", _WORD_ESCAPE.sub(r"\1", word.group()), glued), word.end()
-    here = _HERE_STRING.match(text, position) if text[position] == "@" else None
+    here = _here_string(text, position, step) if text[position] == "@" else None
     if here is not None:
         return Token("single" if here[1] == "'" else "double", here[2], glued), here.end()
     character = text[position]
@@ -77,15 +80,15 @@ def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
     if plain == "'":
         return _single(text, position, glued)
     if plain == '"':
-        end = _double_end(text, position)
+        end = _double_end(text, position, step)
         return Token("double", text[position + 1 : end].replace('""', '`"'), glued), end + 1
     for opening, kind in (("$(", "subexpression"), ("@(", "array"), ("@{", "table"), ("(", "group"), ("{", "block")):
         if text.startswith(opening, position):
             start = position + len(opening)
-            end = closing(text, start, _PAIRS[opening[-1]])
+            end = closing(text, start, _PAIRS[opening[-1]], step)
             return Token(kind, text[start:end], glued), end + 1  # type: ignore[arg-type]  # one of the kinds
     if character == "[" and not glued:
-        end = closing(text, position + 1, "]")
+        end = closing(text, position + 1, "]", step)
         return Token("type", text[position + 1 : end], glued), end + 1
     variable = _VARIABLE.match(text, position)
     if variable is not None:
@@ -102,6 +105,11 @@ def _token(text: str, position: int, glued: bool) -> tuple[Token, int]:
     return Token("word", character, glued), position + 1
 
 
+def _here_string(text: str, position: int, step: Step) -> re.Match[str] | None:
+    step(8)  # one that is never closed is looked for through the whole text
+    return _HERE_STRING.match(text, position)
+
+
 def _single(text: str, position: int, glued: bool) -> tuple[Token, int]:
     found: list[str] = []
     position += 1
@@ -115,7 +123,7 @@ def _single(text: str, position: int, glued: bool) -> tuple[Token, int]:
     raise UnreadableError("a single quote is not closed")
 
 
-def _double_end(text: str, position: int) -> int:
+def _double_end(text: str, position: int, step: Step) -> int:
     position += 1
     while position < len(text):
         character = text[position].translate(_SMART_QUOTES)
@@ -126,18 +134,19 @@ def _double_end(text: str, position: int) -> int:
                 return position
             position += 2
         elif text.startswith("$(", position):
-            position = closing(text, position + 2, ")") + 1
+            position = closing(text, position + 2, ")", step) + 1
         else:
             position += 1
     raise UnreadableError("a double quote is not closed")
 
 
-def closing(text: str, position: int, closer: str) -> int:
+def closing(text: str, position: int, closer: str, step: Step) -> int:
     """Where the group that is open at a position ends."""
     depth = 0
     while position < len(text):
+        step(1)
         character = text[position]
-        here = _HERE_STRING.match(text, position) if character == "@" else None
+        here = _here_string(text, position, step) if character == "@" else None
         if here is not None:
             position = here.end()
             continue
@@ -153,14 +162,14 @@ def closing(text: str, position: int, closer: str) -> int:
             _, position = _single(text, position, False)
             continue
         if plain == '"' and closer != "]":
-            position = _double_end(text, position) + 1
+            position = _double_end(text, position, step) + 1
             continue
         if character == closer and depth == 0:
             return position
         if character in "({[" and _PAIRS[character] == closer:
             depth += 1
         elif character in "({":
-            position = closing(text, position + 1, _PAIRS[character])
+            position = closing(text, position + 1, _PAIRS[character], step)
         elif character == closer:
             depth -= 1
         position += 1

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Word, is_constant, name_set
+from atlas_gate.patterns import replaced
 from atlas_gate.powershell_commands import KEYWORDS
 from atlas_gate.powershell_tokens import Token, closing, cut, unescaped
 from atlas_gate.reader import Reader
@@ -34,13 +35,14 @@ class PowerShellValues:
         operator = ""
         position = 0
         while position < len(tokens):
+            self.reader.deadline.step()
             token = tokens[position]
             if token.kind == "mark" and token.text == ",":
                 operator, position = ",", position + 1
                 continue
             if token.kind == "word" and token.is_glued and values and token.text.startswith("+["):
                 # `'x'+[char]116`: the bracket is part of the word that follows.
-                tokens = [*tokens[:position], Token("word", "+"), *cut(token.text[1:]), *tokens[position + 1 :]]
+                tokens = [*tokens[:position], Token("word", "+"), *self._cut(token.text[1:]), *tokens[position + 1 :]]
                 token = tokens[position]
             if token.kind == "word" and (token.text in ("+", "!") or re.fullmatch(r"-[a-zA-Z]+", token.text)):
                 operator, position = token.text.lower(), position + 1
@@ -62,6 +64,7 @@ class PowerShellValues:
 
     def _operand(self, tokens: list[Token]) -> list[str]:
         """One argument: glued tokens make one text, a lone array or group keeps its values."""
+        self.reader.deadline.step()
         if tokens and tokens[0].kind == "type":
             return self._type_call(tokens)
         if len(tokens) == 1:
@@ -108,7 +111,7 @@ class PowerShellValues:
                 self.block(token.text)
                 return [token.text]
             case "table":
-                return [part for inner in statements_of(cut(token.text)) for part in self._table_entry(inner)]
+                return [part for inner in statements_of(self._cut(token.text)) for part in self._table_entry(inner)]
             case _:
                 return []
 
@@ -131,6 +134,7 @@ class PowerShellValues:
         output: list[str] = []
         position = 0
         while True:
+            self.reader.deadline.step()
             match = _INSIDE_STRING.search(text, position)
             if match is None:
                 output.append(text[position:])
@@ -138,7 +142,7 @@ class PowerShellValues:
             output.append(text[position : match.start()])
             position = match.end()
             if match[3]:
-                end = closing(text, position, ")")
+                end = closing(text, position, ")", self.reader.deadline.step)
                 output.append(" ".join(self.block(text[position:end])))
                 position = end + 1
             elif match[1] or match[2]:
@@ -146,8 +150,11 @@ class PowerShellValues:
             else:
                 output.append(unescaped(match.group()))
 
+    def _cut(self, text: str) -> list[Token]:
+        return cut(text, self.reader.deadline.step)
+
     def _arguments(self, text: str) -> list[str]:
-        return [value for part in split_at(cut(text), ",") for value in self.pipeline(part)]
+        return [value for part in split_at(self._cut(text), ",") for value in self.pipeline(part)]
 
     def _type_call(self, tokens: list[Token]) -> list[str]:
         """`[Type]::Method(arguments)` and casts."""
@@ -306,19 +313,24 @@ def split_at(tokens: list[Token], mark: str) -> list[list[Token]]:
 
 def term_count(tokens: list[Token], start: int) -> int:
     """How many glued tokens make one term of an expression: a plus between two ends the first."""
-    count = glued_count(tokens, start)
-    for more in range(1, count):
-        token = tokens[start + more]
+    count = 1
+    while _is_glued(tokens, start + count):
+        token = tokens[start + count]
         if token.kind == "word" and (token.text == "+" or token.text.startswith("+[")):
-            return more
+            break
+        count += 1
     return count
 
 
 def glued_count(tokens: list[Token], start: int) -> int:
     count = 1
-    while start + count < len(tokens) and tokens[start + count].is_glued and tokens[start + count].kind != "mark":
+    while _is_glued(tokens, start + count):
         count += 1
     return count
+
+
+def _is_glued(tokens: list[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].is_glued and tokens[index].kind != "mark"
 
 
 def _combined(values: list[str], operator: str, operand: list[str]) -> list[str]:
@@ -333,12 +345,13 @@ def _combined(values: list[str], operator: str, operand: list[str]) -> list[str]
                 text = text.replace("{" + str(number) + "}", value)
             return [text]
         case "-replace" if values and operand:
-            try:
-                return [re.sub(operand[0], operand[1] if len(operand) > 1 else "", values[0], flags=re.IGNORECASE)]
-            except re.error:
-                return [OUTPUT]
+            by = operand[1] if len(operand) > 1 else ""
+            changed = replaced(operand[0], by, values[0], flags=re.IGNORECASE)
+            return [OUTPUT if changed is None else bounded(changed)]
         case _:
-            return [*values, *operand]
+            # In place: an array of a hundred thousand would be copied once for each element.
+            values.extend(operand)
+            return values
 
 
 def _picked(text: str, first: int, last: int) -> list[str]:

@@ -248,7 +248,8 @@ class _Walker(ast.NodeVisitor):
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 return _formatted(self._text(left), self._value(right))
             case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant(value=int(count))) if 0 <= count < 100:
-                return self._text(left) * count
+                text = self._text(left)
+                return text * count if len(text) * count < TEXT_LIMIT else None
             case ast.Subscript(value=value, slice=ast.Slice(lower=None, upper=None, step=step)) if (
                 _number(step) == "-1"
             ):
@@ -314,7 +315,9 @@ class _Walker(ast.NodeVisitor):
         owner = self._value(function.value)
         first = arguments[0] if arguments else None
         if isinstance(first, list) and function.attr == "join" and isinstance(owner, str):
-            return owner.join(text if isinstance(text, str) else UNKNOWN for text in first)
+            texts = [text if isinstance(text, str) else UNKNOWN for text in first]
+            grows = len(owner) * len(texts) + sum(map(len, texts))
+            return owner.join(texts) if grows < TEXT_LIMIT else None
         if not isinstance(owner, str):
             return None
         if owner == FETCHED and function.attr in ("read", "getvalue", "decode"):
@@ -327,7 +330,8 @@ class _Walker(ast.NodeVisitor):
             case "split":
                 return list(owner.split(first if isinstance(first, str) else None))
             case "replace" if len(arguments) == 2 and isinstance(first, str) and isinstance(arguments[1], str):
-                return owner.replace(first, arguments[1])
+                grows = owner.count(first) * len(arguments[1])
+                return owner.replace(first, arguments[1]) if grows < TEXT_LIMIT else None
             case "format":
                 return re.sub(r"\{\w*\}", lambda _: str(arguments.pop(0) or UNKNOWN) if arguments else UNKNOWN, owner)
             case "joinpath":

@@ -7,13 +7,13 @@ made of (`echo`, `printf`, `base64 -d` and their kind, in the module `filters`).
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from atlas_gate.deadline import Deadline
 from atlas_gate.expansion import Expander, split_fields
 from atlas_gate.fork_bomb import is_fork_bomb
 from atlas_gate.parser import parse
@@ -33,6 +33,7 @@ from atlas_gate.parts import (
     strongest_mark,
 )
 from atlas_gate.path_forms import followed, plain_path
+from atlas_gate.patterns import matches
 from atlas_gate.state import State, Value
 from atlas_gate.syntax import (
     AssignmentNode,
@@ -51,6 +52,7 @@ from atlas_gate.syntax import (
     UnreadableError,
     bounded,
 )
+from atlas_gate.unread import runs_unknown, unknown_outside_strings
 from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 
 # How deep evals, functions and scripts may go into each other.
@@ -84,26 +86,12 @@ class ScriptRead:
     sha256: str
 
 
-# An unknown piece where a command begins: at the start, behind a separator, or behind a word that runs the next.
-_MARKED = f"[{UNKNOWN}{OUTPUT}{ANY}]"
-_UNKNOWN_COMMAND = re.compile(
-    r"(?:^|[;&|(){}\n`!]|(?:^|[\s;&|(])(?:then|do|else|elif|if|while|until|eval|exec|sudo|doas|env|command|builtin"
-    r"|nohup|xargs|time|nice|source|\.|(?:ba|z|da|k)?sh|timeout\s+\S+)(?:\s+-[\w-]+)*(?=\s))"
-    rf"[\s\"']*(?:\w+=\S*\s+)*[^\s;&|()\"'=]*{_MARKED}"
-)
-_LITERALS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
-
-
-def unknown_outside_strings(text: str) -> bool:
-    """Whether something of a source is unknown outside its strings."""
-    return not is_constant(_LITERALS.sub("", text))
-
-
 class Reader:
     """Reads one line into parts. It owns the state, the parts and the scripts it has read."""
 
-    def __init__(self, world: World, programs: Programs) -> None:
+    def __init__(self, world: World, programs: Programs, deadline: Deadline) -> None:
         self.world = world
+        self.deadline = deadline
         self.programs = programs
         self.parts: list[Part] = []
         self.scripts: dict[str, ScriptRead] = {}
@@ -154,7 +142,7 @@ class Reader:
                 self.state.positional, self.state.script_name = positional, name
             elif positional:
                 self.state.positional = positional
-            parsed = parse(text)
+            parsed = parse(text, self.deadline)
             if parsed.fault is not None:
                 self.faults.append(parsed.fault)
             self._texts.append(entered)
@@ -176,6 +164,7 @@ class Reader:
         """Read a command that another one runs, given as words."""
         if not words:
             return OUTPUT
+        self.deadline.step(len(words))
         with _Deeper(self, origin) as allowed:
             if not allowed:
                 return OUTPUT
@@ -208,7 +197,7 @@ class Reader:
             return word
         if word.text not in self._matched:
             name = program_name(word.text)
-            known = next((one for one in self.programs.known if fnmatch.fnmatchcase(one, name)), None)
+            known = next((one for one in self.programs.known if matches(one, name)), None)
             self._matched[word.text] = word if known is None else Word(known)
         return self._matched[word.text]
 
@@ -237,7 +226,7 @@ class Reader:
         if quiet_output and mark == OUTPUT:
             return
         reason = {FETCHED: "fetched", DECODED: "decoded"}.get(mark, "unknown")
-        if reason == "unknown" and not (unknown_outside_strings(text) if is_code else _UNKNOWN_COMMAND.search(text)):
+        if reason == "unknown" and not (unknown_outside_strings(text) if is_code else runs_unknown(text)):
             return  # only arguments are unknown: what runs is known
         self.parts.append(replace(part, origin=self.origin, folder=self.state.folder, unread=reason, redirects=()))
 
@@ -273,13 +262,13 @@ class Reader:
         folder, _, pattern = path.rpartition("/")
         names = set(self.world.list_folder(folder or "/"))
         names |= {known.rpartition("/")[2] for known in self.state.files if known.startswith(folder + "/")}
-        return [f"{folder}/{name}" for name in sorted(names) if fnmatch.fnmatchcase(name, pattern)] or [path]
+        return [f"{folder}/{name}" for name in sorted(names) if matches(name, pattern)] or [path]
 
     # The walk.
 
     def read(self, text: str) -> None:
         """Read the whole line, then the bodies of functions it defines and never calls."""
-        parsed = parse(text)
+        parsed = parse(text, self.deadline)
         if parsed.fault is not None:
             self.faults.append(parsed.fault)
         try:
@@ -293,6 +282,7 @@ class Reader:
             self.faults.append("it is nested too deeply")
 
     def _run(self, node: Node, stdin: str) -> str:
+        self.deadline.step()
         match node:
             case Simple():
                 return self._simple(node, stdin)
@@ -385,7 +375,7 @@ class Reader:
                 raise UnreadableError("it repeats too much to be read")
 
     def _expander(self) -> Expander:
-        return Expander(self.state, self._capture, self._open_process)
+        return Expander(self.state, self._capture, self._open_process, self.deadline.step)
 
     def _capture(self, script: Sequence) -> str:
         before, captured, origin = self.state, self.is_captured, self.origin
@@ -459,6 +449,7 @@ class Reader:
         words: list[Word] = []
         declared: list[Assignment] = []
         for item in node.words:
+            self.deadline.step()
             if isinstance(item, AssignmentNode):
                 assignment = self._assign(item, expander)
                 declared.append(assignment)
@@ -498,6 +489,7 @@ class Reader:
         stdin = part.input
         if part.words and "/" in part.words[0].text and (self.state.links or self.state.programs):
             part = self._original(part)
+        self.deadline.step(1 + len(part.words) // 64)
         placed = self.add(part)
         if not placed.words:
             return ""

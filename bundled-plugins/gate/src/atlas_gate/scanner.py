@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from atlas_gate.deadline import Deadline
 from atlas_gate.syntax import (
     Arithmetic,
     HereDocument,
@@ -81,10 +82,11 @@ _ANSI_LETTERS = {
 class Scanner:
     """Reads words from a text at a position; the parser adds the commands around them."""
 
-    def __init__(self, text: str, *, depth: int = 0) -> None:
+    def __init__(self, text: str, deadline: Deadline, *, depth: int = 0) -> None:
         if depth > DEPTH_LIMIT:
             raise UnreadableError("it is nested too deeply")
         self.text = text
+        self.deadline = deadline
         self.position = 0
         self.depth = depth
         self.pending: list[HereDocument] = []
@@ -94,6 +96,7 @@ class Scanner:
 
     def word(self) -> Text:
         """The word at the position, up to the next metacharacter."""
+        self.deadline.step()
         plain = _PLAIN.match(self.text, self.position)
         if plain is not None:
             self.position = plain.end()
@@ -106,6 +109,7 @@ class Scanner:
         quoted = mode in _QUOTING_MODES
         found: list[Piece] = []
         while self.position < len(text):
+            self.deadline.step()
             run = ordinary.match(text, self.position)
             if run is not None:
                 found.append(Literal(run.group(), quoted))
@@ -229,6 +233,7 @@ class Scanner:
         found: list[Piece] = [Literal("(", False)]
         depth = 1
         while depth:
+            self.deadline.step()
             if self.position >= len(self.text):
                 raise UnreadableError("a parenthesis is not closed")
             run = _ORDINARY["arithmetic"].match(self.text, self.position)

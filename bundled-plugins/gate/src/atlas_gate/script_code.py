@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
 
 from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.python_code import Deed
@@ -37,7 +38,7 @@ _RUNS = name_set(
     "proc_open pcntl_exec capture2 capture2e capture3 shell execaCommand execaCommandSync $"
 )
 _OTHER_RUNS = name_set("cmd run sh program callCommand readProcess system2 execute shell qx")
-_OTHER_AFTER = re.compile(r'"((?:\\.|[^"\\])*)"\s*\.\s*(?:execute\(|!)')
+_OTHER_AFTER = re.compile(r'"((?:\\.|[^"\\]){0,4096}+)"\s*\.\s*(?:execute\(|!)')
 _DELETES = name_set("rmSync rm rmdir rmdirSync rmtree remove_tree rm_rf rm_r remove_dir remove_entry removeSync del")
 _OPENS = name_set(
     "open readFileSync readFile createReadStream createWriteStream writeFileSync writeFile copyFileSync "
@@ -52,15 +53,15 @@ _DECODES = re.compile(
     r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
 )
 _FORKS_FOREVER = re.compile(
-    r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
+    r"fork\s++while\s++(?:1|fork|true)|(?:while|loop|for)\s*+\(?\s*+(?:1|true|;;)?\s*+\)?\s*+\{?\s*+(?:do\s++)?fork\b"
 )
 _LOCAL = re.compile(
-    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`$\\]*`)\s*[;\n]"
+    r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\]){0,4096}+\"|'(?:\\.|[^'\\]){0,4096}+'|`[^`$\\]{0,4096}+`)\s*+(?:[;\n]|(?<=\n))"
 )
 
 
 _JS_RUNNERS = re.compile(r"child_process|shelljs|execa|zx\b|\bBun\b|\bDeno\b")
-_JS_PATTERN = re.compile(r"([A-Za-z_$][\w$]*)\s*[=:]\s*(?:/[^/*\s]|(?:new\s+)?RegExp\b)")
+_JS_PATTERN = re.compile(r"(?<![\w$])([A-Za-z_$][\w$]*+)\s*+[=:]\s*+(?:/[^/*\s]|(?:new\s+)?RegExp\b)")
 _PATTERN_NAME = re.compile(r"^(?:re|rx|reg|pattern|regexp?)$|(?:_RE|Re|Regexp?|RegExp|Pattern)$")
 _JS_RENAMED = re.compile(r"\b(exec|execSync|execFile|execFileSync|spawn|spawnSync)\s*(?::|\bas\b)\s*([A-Za-z_$][\w$]*)")
 
@@ -90,18 +91,18 @@ def _plain_javascript(tokens: list[tuple[str, str]], source: str) -> list[tuple[
     return found
 
 
-def script_deeds(source: str, language: str, home: str) -> list[Deed]:
-    """What the source does, as far as its calls hold constant strings."""
+def script_deeds(source: str, language: str, home: str, step: Callable[[int], None]) -> list[Deed]:
+    """What the source does, as far as its calls hold constant strings. `step` may end it by raising."""
     source = _DECODES.sub(_decoded, source)
     source = _HOME.sub(lambda _: f"'{home}'", source)
     deeds: list[Deed] = []
     if _FORKS_FOREVER.search(source):
         deeds.append(Deed("forever-fork", ()))
-    tokens = [
-        (match.lastgroup or "mark", match.group())
-        for match in _TOKENS[language].finditer(source)
-        if match.lastgroup != "comment"
-    ]
+    tokens: list[tuple[str, str]] = []
+    for match in _TOKENS[language].finditer(source):
+        step(1)
+        if match.lastgroup != "comment":
+            tokens.append((match.lastgroup or "mark", match.group()))
     values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
     # `exec` is also what a regular expression calls its own search.
     has_exec = language != "javascript" or _JS_RUNNERS.search(source) is not None
@@ -119,6 +120,7 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
             tokens = source_tokens
     ticks_run = language in ("perl", "php")
     for index, (kind, text) in enumerate(tokens):
+        step(1)
         if kind == "ticks" and ticks_run:
             deeds.append(Deed("shell", (_text(text),)))
         elif (kind == "quotes" or text.startswith("%x")) and text.startswith(("qx", "%x")):

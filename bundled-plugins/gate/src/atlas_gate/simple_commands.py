@@ -140,7 +140,7 @@ class SimpleParser(Scanner):
             if document.is_quoted:
                 document.body = Text((Literal(body, True),))
             else:
-                inner = type(self)(body, depth=self.depth + 1)
+                inner = type(self)(body, self.deadline, depth=self.depth + 1)
                 document.body = Text(tuple(inner.pieces("document")))
 
     def _skip_blanks(self) -> None:

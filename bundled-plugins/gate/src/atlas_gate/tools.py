@@ -395,7 +395,7 @@ def _awk(reader: Reader, part: Part) -> str:
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
         values = dict(setting.partition("=")[::2] for setting in _awk_settings(words[:index]))
-        for kind, command, fed in awk_deeds(text, values, part.input):
+        for kind, command, fed in awk_deeds(text, values, part.input, reader.deadline.step):
             if kind == "write":
                 reader.add(Part((), redirects=(Redirect("", ">", Word(command)),)))
             else:
