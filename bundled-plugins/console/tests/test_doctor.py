@@ -14,7 +14,7 @@ import trio.testing
 from atlas_console.doctor import CHECK_SECONDS, run_checks
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.services.home import HOME
+from atlas_sdk.services.home import HOME, Added
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fakes import FakeContext, FakeStore
@@ -31,14 +31,14 @@ class FakeHome:
 
     def __init__(self, *checks: Check) -> None:
         self._checks = checks
-        self.added: dict[str, tuple[str, ...]] = {}
+        self.contributions: dict[str, tuple[Added, ...]] = {}
         self.provided: set[str] = set()
 
     def checks(self) -> tuple[tuple[str, Check], ...]:
         return tuple(("notes", check) for check in self._checks)
 
-    def contributed(self) -> dict[str, tuple[str, ...]]:
-        return self.added
+    def added(self, hook: str) -> tuple[Added, ...]:
+        return self.contributions.get(hook, ())
 
     def has(self, service: str) -> bool:
         return service in self.provided
@@ -159,7 +159,7 @@ async def test_plugins_that_are_wanted_and_not_on_are_named(atlas_context: FakeC
 
 async def test_what_nobody_uses_is_named_by_what_would(atlas_context: FakeContext) -> None:
     home = offer(atlas_context)
-    home.added = {"channels": ("mail:postcards",)}
+    home.contributions = {"atlas_channels": (Added("mail", "postcards", None),)}
     state, said = (await found(atlas_context))["plugins.used"]
     home.provided = {"channels@1"}
 

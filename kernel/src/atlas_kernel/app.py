@@ -21,7 +21,7 @@ from atlas_sdk.methods import Method
 from atlas_sdk.sections import CORE_SECTIONS, LogSettings
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.events import EVENTS
-from atlas_sdk.services.home import HOME
+from atlas_sdk.services.home import HOME, Added
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.notify import NOTIFY
@@ -55,7 +55,7 @@ class App:
         home: Home,
         *,
         clock: Clock,
-        found: Found,
+        find: Callable[[], Found],
         objects: Mapping[str, object],
         masker: Masker,
         settings: Settings,
@@ -64,14 +64,13 @@ class App:
         self.home = home
         self.folder, self.name, self.version = home.folder, home.name, __version__
         self.settings = settings
-        self._found = found
         self._tasks = tasks
         self.services = Registry()
         self.generations = Generations()
         self.bus = Bus(self.services)
         self.plugins = Plugins(
             home=home,
-            found=found,
+            find=find,
             choices=Choices(home.data / "plugins.json"),
             settings=settings,
             registry=self.services,
@@ -120,14 +119,14 @@ class App:
     def methods(self) -> dict[str, Method]:
         return self.generations.current.methods
 
-    def contributed(self) -> dict[str, tuple[str, ...]]:
-        return self.generations.current.contributed
+    def added(self, hook: str) -> tuple[Added, ...]:
+        return self.generations.current.added.get(hook, ())
 
     def has(self, service: str) -> bool:
         return self.services.has(service)
 
     def manifests(self) -> tuple[Manifest, ...]:
-        return tuple(self._found.manifests.values())
+        return self.plugins.manifests()
 
     def checks(self) -> tuple[tuple[str, Check], ...]:
         return tuple(
@@ -161,14 +160,16 @@ async def open_app(
         masker = Masker()
         logs = settings.section(LogSettings)
         kept = Log(home.folder, level=logs.level, to_file=logs.file, to_stderr=to_stderr, masker=masker)
-        if found is None:
-            found = discover(cache=home.folder / "cache" / "plugins.json", folders=home.plugins)
+
+        def find() -> Found:
+            return found or discover(cache=home.folder / "cache" / "plugins.json", folders=home.plugins)
+
         try:
             async with anyio.create_task_group() as tasks:
                 app = App(
                     home,
                     clock=clock or SystemClock(),
-                    found=found,
+                    find=find,
                     objects=objects or {},
                     masker=masker,
                     settings=settings,

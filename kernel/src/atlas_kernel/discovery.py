@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.homes import replace_file
+from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest, Source
 from atlas_sdk.manifest_file import MANIFEST, ManifestError, read_manifest
 
-GROUP = "atlas.plugins"
-BUNDLE = "atlas-agent"
-_CACHE_FORMAT = 2
+BESIDE = ".packages"
+"""Where in the home's ``plugins/`` the packages are that were installed beside Atlas."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,10 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
     """
     manifests: dict[str, Manifest] = {}
     broken: dict[str, str] = {}
-    for entry in _packages(cache):
+    beside = str(folders / BESIDE) if folders and (folders / BESIDE).is_dir() else None
+    if beside and beside not in sys.path:
+        sys.path.append(beside)  # behind all that came with Atlas, which nothing installed later may replace
+    for entry in cached_packages(cache):
         name, folder = entry["name"], entry["folder"]
         try:
             if not folder:
@@ -63,57 +61,3 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
         else:
             manifests[manifest.name] = manifest
     return Found(manifests, broken)
-
-
-def _packages(cache: Path | None) -> list[dict[str, Any]]:
-    stamp = _stamp()
-    if cache is not None:
-        try:
-            kept = json.loads(cache.read_text("utf-8"))
-            if kept["stamp"] == stamp:
-                return list(kept["packages"])
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-    packages = _scan()
-    if cache is not None and cache.parent.parent.is_dir():
-        # A home that cannot be written is told of where it matters; here the scan is only slower.
-        with contextlib.suppress(AtlasError):
-            replace_file(cache, json.dumps({"stamp": stamp, "packages": packages}))
-    return packages
-
-
-def _stamp() -> list[Any]:
-    """Return what changes whenever a package is added or taken away: the folders of the path and their mtimes."""
-    stamp: list[Any] = [_CACHE_FORMAT, sys.version]
-    for entry in sys.path:
-        try:
-            stamp.append([entry, Path(entry).stat().st_mtime_ns])
-        except OSError:
-            continue
-    return stamp
-
-
-def _scan() -> list[dict[str, Any]]:
-    import importlib_metadata
-
-    bundled: set[str] = set()
-    try:
-        for requirement in importlib_metadata.requires(BUNDLE) or []:
-            bundled.add(requirement.split("=")[0].split(">")[0].split(";")[0].strip())
-    except importlib_metadata.PackageNotFoundError:
-        pass
-    packages = []
-    for entry in importlib_metadata.entry_points(group=GROUP):
-        spec = find_spec(entry.value) if "." not in entry.value else None
-        locations = list(spec.submodule_search_locations or []) if spec else []
-        distribution = entry.dist.name if entry.dist else ""
-        packages.append(
-            {
-                "name": entry.name,
-                "module": entry.value,
-                "folder": locations[0] if locations else "",
-                "distribution": distribution,
-                "bundled": distribution in bundled,
-            }
-        )
-    return sorted(packages, key=lambda package: str(package["name"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,6 +18,7 @@ from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import declared, digest
+from atlas_sdk.services.folders import FOLDERS
 from atlas_sdk.services.plugins import PluginRow, PluginState
 from atlas_sdk.services.store import STORE
 
@@ -40,7 +42,7 @@ class Plugins:
         self,
         *,
         home: Home,
-        found: Found,
+        find: Callable[[], Found],
         choices: Choices,
         settings: Settings,
         registry: Registry,
@@ -51,7 +53,7 @@ class Plugins:
         start: Callable[..., None],
     ) -> None:
         self._home = home
-        self._found = found
+        self._find = find
         self._choices = choices
         self._settings = settings
         self._registry = registry
@@ -62,21 +64,38 @@ class Plugins:
         self._start = start
         self._lock = anyio.Lock()
         self.manager = Manager()
-        self.why: dict[str, str] = dict(found.broken)
+        self.why: dict[str, str] = {}
+        self._look()
+
+    def _look(self) -> None:
+        """Find what plugins there are."""
+        self._found = self._find()
+        self.why.update(self._found.broken)
         candidates: dict[str, tuple[Manifest, ...]] = {}
-        for manifest in found.manifests.values():
+        for manifest in self._found.manifests.values():
             for service in manifest.provides:
                 name = service.partition("@")[0]
                 candidates[name] = (*candidates.get(name, ()), manifest)
-        registry.know(candidates)
+        self._registry.know(candidates)
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        """Return the manifest of every plugin found."""
+        return tuple(self._found.manifests.values())
+
+    def _missing(self, manifest: Manifest) -> builtins.list[str]:
+        """Return what a plugin needs that is not there: services, and plugins in a version."""
+        missing = [service for service in manifest.requires if not self._registry.has(service)]
+        for needed in manifest.dependencies:
+            other = self.manager.on.get(needed.name)
+            if other is None or not needed.accepts(other.manifest.version):
+                missing.append(f"the plugin {needed.name} {needed.range}".rstrip())
+        return missing
 
     async def start_all(self) -> None:
         """Turn on every plugin that is wanted and agreed to, those first that others need."""
         async with self._lock:
             await self._load_wanted()
-            self._settings.refuse_unknown(
-                section for manifest in self._found.manifests.values() for section in manifest.sections
-            )
+            self._settings.refuse_unknown(section for manifest in self.manifests() for section in manifest.sections)
             self._rebuild()
 
     async def _load_wanted(self) -> None:
@@ -92,7 +111,7 @@ class Plugins:
         while waiting and progress:
             progress = False
             for manifest in list(waiting):
-                if all(self._registry.has(service) for service in manifest.requires):
+                if not self._missing(manifest):
                     waiting.remove(manifest)
                     progress = True
                     await self._try_load(manifest)
@@ -143,7 +162,12 @@ class Plugins:
 
     async def _import(self, manifest: Manifest) -> object:
         if not manifest.module:
-            raise MisuseError("It is a folder, and no plugin that is on reads that format.")
+            with anyio.move_on_after(LOAD_SECONDS):
+                implementation, error = await caught(self._registry.need(FOLDERS).load, manifest)
+                if error is not None:
+                    raise PluginFailed(manifest.name, "being loaded", error)
+                return implementation
+            raise MisuseError(f"Its register took over {LOAD_SECONDS:.0f} seconds.")
 
         def load() -> object:
             return attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
@@ -210,9 +234,15 @@ class Plugins:
         changed = True
         while changed:
             changed = False
-            lost = {service for plugin in gone for service in self._found.manifests[plugin].provides}
+            lost = {
+                service
+                for plugin in gone
+                if plugin in self.manager.on
+                for service in self.manager.on[plugin].manifest.provides
+            }
             for other in self.manager.on.values():
-                if other.manifest.name not in gone and lost & set(other.manifest.requires):
+                needs = {*other.manifest.requires, *(needed.name for needed in other.manifest.dependencies)}
+                if other.manifest.name not in gone and (lost | gone) & needs:
                     gone.add(other.manifest.name)
                     order.insert(0, other.manifest.name)
                     changed = True
@@ -276,8 +306,7 @@ class Plugins:
             return "off", ""
         if not self._choices.consented(manifest):
             return "waiting", f"It waits for your consent: atlas plugins enable {manifest.name}."
-        missing = ", ".join(service for service in manifest.requires if not self._registry.has(service))
-        return "needs", f"It needs {missing}, which no plugin that is on provides."
+        return "needs", f"It needs {', '.join(self._missing(manifest))}, which is not on."
 
     def _named(self, name: str) -> Manifest:
         manifest = self._found.manifests.get(name)
@@ -298,10 +327,10 @@ class Plugins:
                     hint=f"See it and agree with: atlas plugins enable {name}.",
                     code="needs_consent",
                 )
-            missing = [service for service in manifest.requires if not self._registry.has(service)]
-            if missing:
+            if missing := self._missing(manifest):
                 raise NeedsConsentError(
-                    f"The plugin {name} needs {', '.join(missing)} first.", hint="Turn on a plugin that provides it."
+                    f"The plugin {name} needs {', '.join(missing)} first.",
+                    hint="Turn it on, or a plugin that provides it.",
                 )
             self.why.pop(name, None)
             await self._try_load(manifest)
@@ -329,6 +358,26 @@ class Plugins:
                 for other in gone:
                     await self._tell(self._row(self._found.manifests[other]))
         return self._row(manifest)
+
+    async def refresh(self, name: str | None = None) -> None:
+        async with self._lock:
+            before = {row.name: row for row in await self.list()}
+            self.why = {known: why for known, why in self.why.items() if known not in (name, *self._found.broken)}
+            self._look()
+            for gone in [one for one in self.manager.on if one == name or self._changed(one)]:
+                if gone in self.manager.on:
+                    await self._take_off(gone)
+            await self._load_wanted()
+            self._rebuild()
+            rows = await self.list()
+        for row in rows:
+            if row.name == name or row != before.get(row.name):
+                await self._tell(row)
+
+    def _changed(self, name: str) -> bool:
+        """Whether a plugin that is on is gone, or declares what nobody agreed to."""
+        manifest = self._found.manifests.get(name)
+        return manifest is None or not self._choices.consented(manifest)
 
     async def _tell(self, row: PluginRow) -> None:
         await logged(

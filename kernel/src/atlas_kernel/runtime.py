@@ -16,6 +16,7 @@ from atlas_sdk.hooks import ModelInterceptor, Observer, ToolInterceptor, TurnInt
 from atlas_sdk.instructions import Section
 from atlas_sdk.methods import Method
 from atlas_sdk.providers import Provider
+from atlas_sdk.services.home import CONSUMED_BY_PLUGINS, Added
 from atlas_sdk.tools import Tool
 
 from .guard import PluginFailed
@@ -46,7 +47,7 @@ class Runtime:
     sections: tuple[tuple[str, Section], ...] = ()
     methods: dict[str, Method] = field(default_factory=dict)
     commands: dict[str, SlashCommand] = field(default_factory=dict)
-    contributed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    added: dict[str, tuple[Added, ...]] = field(default_factory=dict)
 
 
 def build(number: int, manager: Manager) -> Runtime:
@@ -76,15 +77,14 @@ def build(number: int, manager: Manager) -> Runtime:
         commands.setdefault(command.name if bundled else f"{plugin.manifest.name}:{command.name}", command)
     hooks = manager.contributions("atlas_hooks")
     sections = manager.contributions("atlas_instructions")
-    contributed: dict[str, tuple[str, ...]] = {}
-    for kind in ("channels", "executors", "readers", "screens"):
-        names = []
-        for plugin, item in manager.contributions(f"atlas_{kind}"):
-            name = str(getattr(item, "kind" if kind == "readers" else "name"))
-            if kind != "screens":
+    added: dict[str, tuple[Added, ...]] = {}
+    for hook in CONSUMED_BY_PLUGINS:
+        kind = hook.removeprefix("atlas_")
+        for plugin, item in manager.contributions(hook):
+            name = str(getattr(item, "kind" if kind == "readers" else "name", item))
+            if kind in ("channels", "executors", "readers", "calls"):
                 _declared(plugin, kind, name)
-            names.append(f"{plugin.manifest.name}:{name}")
-        contributed[kind] = tuple(names)
+            added[hook] = (*added.get(hook, ()), Added(plugin.manifest.name, name, item))
     return Runtime(
         number=number,
         tools=tools,
@@ -99,7 +99,7 @@ def build(number: int, manager: Manager) -> Runtime:
         ),
         methods=methods,
         commands=commands,
-        contributed=contributed,
+        added=added,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from typing import Literal
 
 import anyio
 
@@ -78,14 +79,14 @@ class TurnRun:
 
     async def _whole(self, request: TurnRequest) -> Turn:
         text = "".join(part.text for part in request.message.parts if isinstance(part, TextPart) and not part.source)
-        if text.startswith("/") and (reply := await self._command(text)) is not None:
-            await self._live.append(
-                role="assistant",
-                kind="notice",
-                parts=(TextPart(text=reply, trust="agent", source="command"),),
-                turn=self._turn.id,
-            )
-            return self._turn.model_copy(update={"state": "done"})
+        command = self._runtime.commands.get(text[1:].partition(" ")[0].strip()) if text.startswith("/") else None
+        if command is not None:
+            said = await command.run(text.partition(" ")[2].strip(), _CommandHost(self._live.record.id))
+            part = TextPart(text=said, trust="agent", source="command")
+            role: Literal["user", "assistant"] = "user" if command.prompts else "assistant"
+            await self._live.append(role=role, kind="notice", parts=(part,), turn=self._turn.id)
+            if not command.prompts:
+                return self._turn.model_copy(update={"state": "done"})
         await self._settle_prefix()
         while True:
             await self._live.take_waiting(self._turn.id)
@@ -95,14 +96,6 @@ class TurnRun:
                 await self._tool_calls.run(message.id, calls)
             elif not any(waiting.delivery == "steer" for waiting in self._live.waiting):
                 return self._turn.model_copy(update={"state": "done"})
-
-    async def _command(self, text: str) -> str | None:
-        name, _, rest = text[1:].partition(" ")
-        command = self._runtime.commands.get(name.strip())
-        if command is None:
-            return None
-        host = _CommandHost(self._live.record.id)
-        return await command.run(rest.strip(), host)
 
     async def _settle_prefix(self) -> None:
         record = self._live.record

@@ -22,12 +22,16 @@ class CommandHost(Protocol):
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """``/name text``: what ``run`` returns is the reply, with no model call, and it stays in the conversation."""
+    """``/name text``: what ``run`` returns is the reply, with no model call, and it stays in the conversation.
+
+    With ``prompts`` it is no reply but what the model is told behind the user's own words, and the turn goes on.
+    """
 
     name: str
     description: str
     run: Callable[[str, CommandHost], Awaitable[str]]
     hint: str = ""
+    prompts: bool = False
 
 
 class Terminal(Protocol):

@@ -13,7 +13,9 @@ import pluggy
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
+    from .agents import AgentDefinition
     from .channels import Channel
     from .checks import Check
     from .commands import SlashCommand
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from .executors import Executor
     from .hooks import Hook
     from .instructions import Section
+    from .mcp import McpServer
     from .methods import Method
+    from .monitors import Monitor
     from .providers import Provider
     from .readers import Reader
     from .schema import Schema
-    from .screens import Screen
+    from .screens import Call, Screen
     from .services import Provided
     from .settings import SettingsSection
+    from .skills import SkillSource
     from .tools import Tool
 
 hookspec = pluggy.HookspecMarker("atlas")
@@ -222,6 +227,94 @@ def atlas_commands(ctx: PluginContext) -> list[SlashCommand]:
         @hookimpl
         def atlas_commands(ctx):
             return [SlashCommand("status", "What is rendering.", status)]
+    """
+    raise NotImplementedError
+
+
+# --- What other plugins use: kept by the kernel, and read there as ``HOME.added(hook)`` --------------
+
+
+@hookspec
+def atlas_skills(ctx: PluginContext) -> list[SkillSource]:
+    """Add skills the model may load.
+
+    Called when a generation is built; the skills plugin lists them and reads their text when they are used.
+    Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_skills(ctx):
+            return [SkillSource("video:render", "Render a video.", ctx.folder / "skills/render/SKILL.md")]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_agents(ctx: PluginContext) -> list[AgentDefinition]:
+    """Add predefined subagents that ``delegate`` offers.
+
+    Called when a generation is built; the plugin that consumes agents runs them. Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_agents(ctx):
+            return [AgentDefinition("video:reviewer", "Reviews a cut.", "You review cuts.")]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_mcp_servers(ctx: PluginContext) -> list[McpServer]:
+    """Add MCP servers, whose tools the model gets.
+
+    Called when a generation is built; the mcp plugin connects one on first use. Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_mcp_servers(ctx):
+            return [McpServer("plugin_docs_docs", {"type": "http", "url": URL}, ctx.folder)]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_monitors(ctx: PluginContext) -> list[Monitor]:
+    """Add commands that run in the background of each conversation.
+
+    Called when a generation is built; the plugin that consumes monitors runs them. Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_monitors(ctx):
+            return [Monitor("deploys", "./watch.sh", "Deploys change.", ctx.folder)]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_paths(ctx: PluginContext) -> list[Path]:
+    """Add folders of programs to the ``PATH`` of the commands the model runs.
+
+    Called when a generation is built; the shell plugin reads them for each command. Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_paths(ctx):
+            return [ctx.folder / "bin"]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_calls(ctx: PluginContext) -> list[Call]:
+    """Add functions that the plugin's own screen calls. The manifest names them under ``calls``.
+
+    Called when a generation is built; the gateway answers ``plugin.call`` with them. Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_calls(ctx):
+            return [Call("renders", renders)]
     """
     raise NotImplementedError
 

@@ -36,6 +36,25 @@ class DeclaredSetting:
 
 
 @dataclass(frozen=True)
+class Dependency:
+    """A plugin that has to be on first, in a version of an npm range such as ``~2.1.0``; empty is any."""
+
+    name: str
+    range: str = ""
+
+    def accepts(self, version: str) -> bool:
+        """Return whether a version is in the range; one that is no version is in none but the empty one."""
+        if not self.range:
+            return True
+        from semantic_version import NpmSpec, Version  # type: ignore[import-untyped]  # it brings no types
+
+        try:
+            return bool(NpmSpec(self.range).match(Version.coerce(version)))
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a plugin says of itself. What it does not declare does not exist.
 
@@ -64,9 +83,15 @@ class Manifest:
     readers: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+    desktop: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
     secrets: tuple[DeclaredSecret, ...] = ()
     settings: tuple[DeclaredSetting, ...] = ()
     cli: tuple[CliCommand, ...] = ()
     client: str = ""
+    llm: bool = False
+    notify: bool = False
+    dependencies: tuple[Dependency, ...] = ()

@@ -10,14 +10,16 @@ from typing import Any
 
 from . import API_VERSION
 from .errors import MisuseError
-from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest, Source
+from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
+FOLDER_FORMAT = "folders@1"
+"""The service that reads plugin folders; each folder needs it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
-    "sections", "network",
+    "calls", "hooks", "desktop", "sections", "network",
 )  # fmt: skip
 
 
@@ -49,7 +51,10 @@ def declared(manifest: Manifest) -> dict[str, Any]:
     what["secrets"] = [secret.name for secret in manifest.secrets]
     what["settings"] = [setting.name for setting in manifest.settings]
     what["cli"] = [command.name for command in manifest.cli]
-    what["python"] = bool(manifest.module)
+    what["requires"] = [service for service in manifest.requires if service != FOLDER_FORMAT]
+    what["dependencies"] = [needed.name for needed in manifest.dependencies]
+    what["llm"], what["notify"] = manifest.llm, manifest.notify
+    what["python"] = bool(manifest.module) or (Path(manifest.folder) / "__init__.py").is_file()
     return {name: value for name, value in what.items() if value}
 
 
@@ -80,6 +85,8 @@ class _Reader:
                 hint="Update Atlas first.",
             )
         lists = {field: self.names(field) for field in _LISTS}
+        if source == "folder" and FOLDER_FORMAT not in lists["requires"]:
+            lists["requires"] = (*lists["requires"], FOLDER_FORMAT)
         for field in ("provides", "requires", "uses"):
             for service in lists[field]:
                 if not _SERVICE.fullmatch(service):
@@ -108,6 +115,9 @@ class _Reader:
                 for item in self.objects("cli")
             ),
             client=self.text(self.atlas, "client", ""),
+            llm=self.atlas.get("llm") is True,
+            notify=self.atlas.get("notify") is True,
+            dependencies=self.dependencies(),
             **lists,
         )
 
@@ -116,6 +126,20 @@ class _Reader:
         if not isinstance(value, str):
             raise ManifestError(f"{self.path}: {field} must be text.")
         return value
+
+    def dependencies(self) -> tuple[Dependency, ...]:
+        value = self.found.get("dependencies", [])
+        if not isinstance(value, list):
+            raise ManifestError(f"{self.path}: dependencies must be a list.")
+        found = []
+        for item in value:
+            if not isinstance(item, str | dict):
+                raise ManifestError(f"{self.path}: dependencies must hold names or objects with name and version.")
+            name, asked = (item, "") if isinstance(item, str) else (item.get("name"), item.get("version", ""))
+            if not isinstance(name, str) or not isinstance(asked, str):
+                raise ManifestError(f"{self.path}: a dependency's name and version must be text.")
+            found.append(Dependency(name, asked))
+        return tuple(found)
 
     def names(self, field: str) -> tuple[str, ...]:
         value = self.atlas.get(field, [])

@@ -118,10 +118,10 @@ def own_checks(ctx: PluginContext) -> list[Check]:
     async def used() -> Finding:
         home = ctx.services.need(HOME)
         unused = [
-            f"Nothing that is on uses {name}: {kind} need a plugin that provides {service}."
+            f"Nothing that is on uses {one.plugin}:{one.name}: {kind} need a plugin that provides {service}."
             for kind, service in CONSUMERS.items()
             if not home.has(f"{service}@1")
-            for name in home.contributed().get(kind, ())
+            for one in home.added(f"atlas_{kind}")
         ]
         return Finding("warning", " ".join(unused)) if unused else Finding("ok", "All that plugins add is used.")
 

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..checks import Check
 from ..manifest import Manifest
 from ..methods import Method
 from . import ServiceKey
+
+CONSUMED_BY_PLUGINS: tuple[str, ...] = (
+    "atlas_channels", "atlas_executors", "atlas_readers", "atlas_screens", "atlas_skills", "atlas_agents",
+    "atlas_mcp_servers", "atlas_monitors", "atlas_paths", "atlas_calls",
+)  # fmt: skip
+"""The hooks whose answers the kernel only keeps: a plugin uses them."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """One thing a plugin adds for another plugin to use."""
+
+    plugin: str
+    name: str
+    item: Any
 
 
 class HomeService(Protocol):
@@ -29,8 +45,11 @@ class HomeService(Protocol):
     def methods(self) -> dict[str, Method]:
         """Return the methods of the wire that are on at the moment, by name."""
 
-    def contributed(self) -> dict[str, tuple[str, ...]]:
-        """Return what plugins add for other plugins to use: names as ``plugin:name`` by kind, such as channels."""
+    def added(self, hook: str) -> tuple[Added, ...]:
+        """Return what plugins add by a hook of ``CONSUMED_BY_PLUGINS``, such as ``atlas_channels``, at the moment.
+
+        ``PluginChanged`` is announced whenever it may have changed.
+        """
 
     def has(self, service: str) -> bool:
         """Say whether a service, as ``name@api``, is provided at the moment."""

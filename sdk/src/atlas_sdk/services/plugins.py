@@ -42,6 +42,12 @@ class PluginsService(Protocol):
     async def disable(self, name: str) -> PluginRow:
         """Turn a plugin off, and with it those that need it."""
 
+    async def refresh(self, name: str | None = None) -> None:
+        """Look again at what plugins there are: one that came is found, one that went is off.
+
+        ``name`` is loaded anew when it is wanted and agreed to. Turns that run keep what they began with.
+        """
+
     async def set(self, name: str, setting: str, value: str | None) -> None:
         """Change a setting the plugin's manifest declares; None is its default."""
 
