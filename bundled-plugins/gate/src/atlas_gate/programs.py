@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from atlas_gate import filters, languages, shells, tools, wrappers
+from atlas_gate import (
+    argument_lists,
+    awk_program,
+    build_programs,
+    containers,
+    file_programs,
+    filters,
+    find_program,
+    git_program,
+    languages,
+    launchers,
+    option_commands,
+    remote_programs,
+    runners,
+    schedules,
+    shell_escapes,
+    shells,
+    wrappers,
+)
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.hardline import HARDLINE
 from atlas_gate.outward import OUTWARD
@@ -12,8 +30,8 @@ from atlas_gate.reader import Handler, Programs, Reader
 
 def _npm_like(reader: Reader, part: Part) -> str:
     """Package managers both run a package's script and wrap any program."""
-    tools.HANDLERS[part.name](reader, part)
-    wrappers.HANDLERS[part.name](reader, part)
+    build_programs.HANDLERS[part.name](reader, part)
+    runners.HANDLERS[part.name](reader, part)
     return OUTPUT
 
 
@@ -44,7 +62,19 @@ def _cmd(reader: Reader, part: Part) -> str:
 
 BY_NAME: dict[str, Handler] = {
     **wrappers.HANDLERS,
-    **tools.HANDLERS,
+    **runners.HANDLERS,
+    **launchers.HANDLERS,
+    **containers.HANDLERS,
+    **remote_programs.HANDLERS,
+    **argument_lists.HANDLERS,
+    **schedules.HANDLERS,
+    **find_program.HANDLERS,
+    **git_program.HANDLERS,
+    **build_programs.HANDLERS,
+    **option_commands.HANDLERS,
+    **shell_escapes.HANDLERS,
+    **awk_program.HANDLERS,
+    **file_programs.HANDLERS,
     **languages.HANDLERS,
     **filters.HANDLERS,
     **shells.HANDLERS,

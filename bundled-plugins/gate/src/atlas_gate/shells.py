@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from atlas_gate.filters import passed_on
+from atlas_gate.launchers import names_dangerous
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
-from atlas_gate.wrappers import names_dangerous
 
 SHELLS = (
     "sh",
