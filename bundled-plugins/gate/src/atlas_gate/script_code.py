@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 
+from atlas_gate.endless_forks import tokens_fork_forever
 from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.python_code import Deed
 
@@ -50,9 +51,6 @@ _HOME = re.compile(
 _DECODES = re.compile(
     r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
     r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
-)
-_FORKS_FOREVER = re.compile(
-    r"fork\s+while\s+(?:1|fork|true)|(?:while|loop|for)\s*\(?\s*(?:1|true|;;)?\s*\)?\s*\{?\s*(?:do\s+)?fork\b"
 )
 _LOCAL = re.compile(
     r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`$\\]*`)\s*[;\n]"
@@ -95,13 +93,13 @@ def script_deeds(source: str, language: str, home: str) -> list[Deed]:
     source = _DECODES.sub(_decoded, source)
     source = _HOME.sub(lambda _: f"'{home}'", source)
     deeds: list[Deed] = []
-    if _FORKS_FOREVER.search(source):
-        deeds.append(Deed("forever-fork", ()))
     tokens = [
         (match.lastgroup or "mark", match.group())
         for match in _TOKENS[language].finditer(source)
         if match.lastgroup != "comment"
     ]
+    if tokens_fork_forever(tokens):
+        deeds.append(Deed("forever-fork", ()))
     values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
     # `exec` is also what a regular expression calls its own search.
     has_exec = language != "javascript" or _JS_RUNNERS.search(source) is not None
