@@ -12,6 +12,7 @@ FILES = {
     "wipe.sh": "#!/bin/bash\nrm -rf /\n",
     "wipe.py": 'import shutil\nshutil.rmtree("/")\n',
     "ok.sh": "echo hi\n",
+    "checks/ok.sh": "echo hi\n",
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
 
@@ -32,6 +33,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("later_disguises.txt", "bash"),
         ("reviewed_and_asked.txt", "bash"),
         ("forks.txt", "bash"),
+        ("git_discards.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
