@@ -34,6 +34,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("reviewed_and_asked.txt", "bash"),
         ("forks.txt", "bash"),
         ("git_discards.txt", "bash"),
+        ("option_commands.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
@@ -49,7 +50,7 @@ def test_every_command_of_a_table_gets_its_verdict(judged, name, shell):
 
 def test_auto_mode_never_loosens_a_block_or_a_question(judged):
     wrong = []
-    for name in ("never_plain.txt", "never_disguised.txt", "reviewed_and_asked.txt", "forks.txt"):
+    for name in ("never_plain.txt", "never_disguised.txt", "reviewed_and_asked.txt", "forks.txt", "option_commands.txt"):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts
             judgement = judged(command, files=FILES, mode="auto")

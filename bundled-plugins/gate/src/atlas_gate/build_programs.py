@@ -16,6 +16,8 @@ def _make(reader: Reader, part: Part) -> str:
         return OUTPUT
     targets = [word.text for word in options.operands if "=" not in word.text]
     settings = dict(word.text.split("=", 1) for word in options.operands if "=" in word.text)
+    if "SHELL" in settings:
+        reader.run_text(settings["SHELL"], "make SHELL")
     folder = options.value("C", "directory")
     named = options.value("f", "file", "makefile")
     before = reader.state.folder

@@ -199,7 +199,7 @@ def _sed(reader: Reader, part: Part) -> str:
     if named is not None:
         scripts += (part.input if named == "-" else reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
-        executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
+        executed = re.search(r"(?:^|[;\n{]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:
             reader.run_text(executed.group(1), "sed e")
         substitution = _SUBSTITUTION.fullmatch(script.strip())

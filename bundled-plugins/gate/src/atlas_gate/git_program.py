@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.option_commands import option_values
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, Part, Word, name_set
 from atlas_gate.reader import Handler, Reader
@@ -16,6 +17,7 @@ _GIT_COMMAND_SETTINGS = re.compile(
 
 _GIT_RUNS_HOOKS = name_set("commit push pull merge rebase checkout switch am gc cherry-pick revert")
 
+_SENDS = ("to-cmd", "cc-cmd", "header-cmd", "sendmail-cmd", "smtp-server")
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path", "config-env")
 
 
@@ -53,11 +55,20 @@ def _git(reader: Reader, part: Part) -> str:
             for at, text in enumerate(texts[:-1]):
                 if text.endswith("-filter"):
                     reader.run_text(texts[at + 1], f"git {text}")
+        case "send-email":
+            given = read_options(rest)
+            for name, value in given.long:
+                if name in _SENDS and (name != "smtp-server" or value.startswith(("/", "./", "~"))):
+                    reader.run_text(value, f"git send-email --{name}")
         case "clone" | "fetch" | "pull" | "push" | "ls-remote" | "archive":
             asked = read_options(rest, with_value=("u", "upload-pack", "receive-pack", "exec"))
             names = ("upload-pack", "receive-pack", "exec", *(("u",) if verb == "clone" else ()))
             for command in [value for name, value in (*asked.values, *asked.long) if name in names and value]:
                 reader.run_text(command, f"git {verb}")
+            if verb == "clone":
+                for _, value in option_values(texts, ("-c", "--config")):
+                    setting, _, command = value.partition("=")
+                    _git_setting(reader, setting, command)
             for text in texts:
                 if text.startswith("ext::"):
                     reader.run_text(text[5:], "git ext")

@@ -13,7 +13,6 @@ from atlas_gate import (
     git_program,
     languages,
     launchers,
-    option_commands,
     remote_programs,
     runners,
     schedules,
@@ -23,6 +22,8 @@ from atlas_gate import (
 )
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.hardline import HARDLINE
+from atlas_gate.option_commands import PROGRAMS as PROGRAMS_WITH_COMMANDS
+from atlas_gate.option_commands import with_option_commands
 from atlas_gate.outward import OUTWARD
 from atlas_gate.parts import OUTPUT, Part
 from atlas_gate.reader import Handler, Programs, Reader
@@ -60,7 +61,7 @@ def _cmd(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
-BY_NAME: dict[str, Handler] = {
+_OWN: dict[str, Handler] = {
     **wrappers.HANDLERS,
     **runners.HANDLERS,
     **launchers.HANDLERS,
@@ -71,7 +72,6 @@ BY_NAME: dict[str, Handler] = {
     **find_program.HANDLERS,
     **git_program.HANDLERS,
     **build_programs.HANDLERS,
-    **option_commands.HANDLERS,
     **shell_escapes.HANDLERS,
     **awk_program.HANDLERS,
     **file_programs.HANDLERS,
@@ -84,6 +84,11 @@ BY_NAME: dict[str, Handler] = {
     "pwsh": _powershell,
     "cmd": _cmd,
 }
+BY_NAME: dict[str, Handler] = {
+    **_OWN,
+    **{name: shell_escapes.with_marks(_OWN.get(name, shells.run_program)) for name in shell_escapes.MARKED},
+}
+BY_NAME.update({name: with_option_commands(BY_NAME.get(name, shells.run_program)) for name in PROGRAMS_WITH_COMMANDS})
 
 # What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.
 RUNS_OTHERS = frozenset(

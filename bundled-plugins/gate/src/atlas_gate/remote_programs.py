@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
 
-from atlas_gate.options import first_operand, read_options
+from atlas_gate.options import first_operand
 from atlas_gate.parts import OUTPUT, Part
 from atlas_gate.reader import Handler, Reader
-from atlas_gate.shell_escapes import run_bang
 
 
 def _ssh(reader: Reader, part: Part) -> str:
     with_value = tuple("bcDEeFIiJLlmOopQRSWwBP")
-    options = read_options(part.arguments, with_value=with_value)
-    for name, value in options.values:
-        if name == "o" and value.lower().replace("=", " ").startswith(("proxycommand ", "localcommand ")):
-            reader.run_text(value.replace("=", " ").partition(" ")[2], "ssh -o")
     words = part.arguments[first_operand(part.arguments, with_value=with_value) :]
     if len(words) < 2:
         if part.input:
@@ -26,20 +21,25 @@ def _ssh(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
-def _transfer(reader: Reader, part: Part) -> str:
-    """`sftp`, `scp` and their kind: options of ssh, and lines that leave to a shell."""
-    for name, value in read_options(part.arguments, with_value=tuple("oSFiPcJlDBbRsX")).values:
-        command = re.match(r"(?:proxycommand|localcommand)[ =](.*)", value, re.IGNORECASE | re.DOTALL)
-        if name == "o" and command is not None:
-            reader.run_text(command[1], f"{part.name} -o")
-        elif name == "S" and value:
-            reader.run_text(value, f"{part.name} -S")
-    return run_bang(reader, part)
+def _on_many(reader: Reader, part: Part) -> str:
+    """`pdsh -w hosts command`: the command is the rest, behind options that mostly take a value."""
+    words = part.arguments[first_operand(part.arguments, with_value=tuple("wxlhHogtpue")) :]
+    reader.run_text(" ".join(word.text for word in words), part.name, stdin=part.input)
+    return OUTPUT
+
+
+def _salt(reader: Reader, part: Part) -> str:
+    """`salt target cmd.run text`."""
+    for before, text in pairwise(part.texts):
+        if before in ("cmd.run", "cmd.shell", "cmd.run_all", "cmd.run_stdout"):
+            reader.run_text(text, "salt")
+    return OUTPUT
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(("ssh", "mosh"), _ssh),
-    **dict.fromkeys(("scp", "sftp"), _transfer),
+    **dict.fromkeys(("ssh", "mosh", "autossh", "rsh", "slogin"), _ssh),
+    **dict.fromkeys(("pdsh", "clush", "dsh", "pssh", "parallel-ssh"), _on_many),
+    "salt": _salt,
     "sshpass": lambda reader, part: reader.run_words(
         part.arguments[first_operand(part.arguments, with_value=tuple("pfdP")) :], "sshpass", stdin=part.input
     ),

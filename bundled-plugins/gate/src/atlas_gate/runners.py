@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Word
+from atlas_gate.parts import OUTPUT, Part, Word, name_set
 from atlas_gate.reader import Handler, Reader
 
 # `uv run program`: a program, the words that mean "run", and its options with a value.
@@ -38,16 +38,30 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "guix": (("shell", "environment"), ("m", "manifest")),
     "nix": (("shell", "develop", "run"), ()),
     "sops": (("exec-env", "exec-file"), ()),
-    "ip": (("netns",), ()),
+    "ip": (("netns", "vrf"), ("n", "netns")),
     "op": (("run",), ("env-file",)),
-    "kubectl": (("exec",), ("n", "c", "namespace", "container", "context")),
-    "oc": (("exec", "rsh"), ("n", "c", "namespace")),
+    "kubectl": (("exec", "run", "debug"), ("n", "c", "namespace", "container", "context", "image")),
+    "oc": (("exec", "rsh", "run", "debug"), ("n", "c", "namespace", "image")),
     "heroku": (("run",), ("a", "app")),
+    **dict.fromkeys(("lxc", "incus"), (("exec",), ("cwd", "env", "user", "group", "project"))),
+    "multipass": (("exec",), ("d", "working-directory")),
+    "distrobox": (("enter",), ("n", "name", "a")),
+    "toolbox": (("run",), ("c", "container", "r", "release", "d", "distro")),
+    "machinectl": (("shell",), ("M", "machine", "uid", "setenv", "E")),
+    "meson": (("devenv",), ("C", "w", "workdir")),
+    "perf": (("record", "stat", "trace", "mem", "c2c", "lock"), (*"eoFIrCGm", "event", "output", "freq", "repeat")),
+    "rr": (("record",), (*"opv", "output-trace-dir")),
+    "trace-cmd": (("record", "profile"), tuple("eofplPOsmB")),
     "vagrant": (("ssh",), ("c",)),
 }
 
 # Behind the verb, so many words before the command; a `--` ends them too.
-_RUNNER_SKIPS = {"rustup": 1, "aws-vault": 1, "chamber": 1, "sops": 1, "ip": 2}
+_RUNNER_SKIPS = {"rustup": 1, "aws-vault": 1, "chamber": 1, "sops": 1, "ip": 2, "machinectl": 1}
+
+
+# Programs that put `--` in front of the command, and those that name a machine in front of it.
+_BEHIND_DASHES = name_set("kubectl oc heroku lxc incus multipass distrobox toolbox machinectl meson perf rr trace-cmd")
+_NAMES_FIRST = name_set("kubectl oc lxc incus multipass distrobox")
 
 
 def _runner(reader: Reader, part: Part) -> str:
@@ -78,8 +92,10 @@ def _runner(reader: Reader, part: Part) -> str:
         return reader.run_words(rest, f"{part.name} {words[start].text}", stdin=part.input)
     if part.name in ("guix", "infisical", "teller", "devbox") and "--" in texts:
         return reader.run_words(rest[texts.index("--") + 1 :], part.name, stdin=part.input)
-    if part.name in ("kubectl", "oc", "heroku") and "--" in texts:
-        return reader.run_words(rest[texts.index("--") + 1 :], part.name)
+    if part.name in _BEHIND_DASHES and "--" in texts:
+        return reader.run_words(rest[texts.index("--") + 1 :], part.name, stdin=part.input)
+    if part.name in ("kubectl", "oc") and words[start].text in ("run", "debug"):
+        return OUTPUT
     if part.name == "vagrant":
         inside = read_options(rest, with_value=("c", "command")).value("c", "command")
         return reader.run_text(inside, "vagrant ssh") if inside else OUTPUT
@@ -89,7 +105,7 @@ def _runner(reader: Reader, part: Part) -> str:
         command = (Word("python3"), Word("-m"), *command)
     elif command and command[0].text.endswith(".py"):
         command = (Word("python3"), *command)
-    if part.name in ("kubectl", "oc") and command:
+    if part.name in _NAMES_FIRST and command:
         command = command[1:]
     return reader.run_words(command, f"{part.name} {words[start].text}", stdin=part.input)
 

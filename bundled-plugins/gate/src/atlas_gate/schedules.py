@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import OUTPUT, Part
+from atlas_gate.parts import OUTPUT, Part, without_marks
 from atlas_gate.reader import Handler, Reader
 
 
@@ -15,7 +15,7 @@ def _crontab(reader: Reader, part: Part) -> str:
     text = part.input
     if operands and operands[0].text != "-":
         text = reader.read_file(reader.state.path(operands[0])) or ""
-    for line in text.splitlines():
+    for line in without_marks(text).splitlines():
         entry = re.match(r"\s*(?:@\w+|(?:[\d*/,\-A-Za-z]+\s+){5})\s*(\S.*)", line)
         if entry:
             reader.run_text(entry[1], "crontab")

@@ -152,6 +152,8 @@ def _deed(name: str, strings: list[str]) -> Deed:
         return Deed("print", (strings[0],))
     if name in ("cmd", "sh", "program") and len(strings) > 1:
         return Deed("words", tuple(strings))
+    if name == "spawn" and len(strings) == 1 and " " in strings[0]:
+        return Deed("shell", (strings[0],))
     if name in ("Command", "spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
         len(strings) > 1 and name in ("system", "exec", "popen", "spawn") and " " not in strings[0]
     ):

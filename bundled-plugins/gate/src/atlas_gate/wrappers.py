@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Assignment, Part, Word
+from atlas_gate.parts import OUTPUT, Assignment, Part, Word, name_set
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.words import shell_split
 
@@ -24,6 +24,13 @@ class Wrapper:
     takes_assignments: bool = False
     command_option: tuple[str, ...] = ()
 
+
+# The loader runs the program it is given, and so does an emulator.
+_LOADERS = name_set(
+    "ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux-armhf.so.3 ld-musl-x86_64.so.1 "
+    "ld-musl-aarch64.so.1"
+)
+_EMULATORS = name_set("qemu-x86_64 qemu-i386 qemu-arm qemu-aarch64 qemu-riscv64 box64 wine")
 
 WRAPPERS: dict[str, Wrapper] = {
     "sudo": Wrapper(
@@ -52,18 +59,39 @@ WRAPPERS: dict[str, Wrapper] = {
     "toybox": Wrapper(),
     "flock": Wrapper((*"wE", "timeout", "wait"), skips=1, command_option=("c", "command")),
     "lockf": Wrapper(tuple("t"), skips=1),
-    "strace": Wrapper(tuple("aeEIoOpPsSuX")),
+    "strace": Wrapper((*"aeEIoOpPsSuX", "trace", "output", "string-limit", "signal", "status", "env", "user")),
     "ltrace": Wrapper(tuple("aAeFlnopsuwxX")),
-    "perf": Wrapper(tuple("eoIr"), skips=1),
     "valgrind": Wrapper(),
     "caffeinate": Wrapper(tuple("tw")),
-    "systemd-run": Wrapper((*"puMtEH", "unit", "property", "description", "slice", "uid", "gid", "on-active")),
+    "systemd-run": Wrapper(
+        (
+            *"puMtEH",
+            "unit",
+            "property",
+            "description",
+            "slice",
+            "uid",
+            "gid",
+            "setenv",
+            "working-directory",
+            "nice",
+            "on-active",
+            "on-boot",
+            "on-startup",
+            "on-unit-active",
+            "on-calendar",
+            "timer-property",
+            "service-type",
+            "machine",
+            "host",
+        )
+    ),
     "systemd-inhibit": Wrapper(),
     "firejail": Wrapper(),
     "fakeroot": Wrapper(tuple("lsib")),
     "proot": Wrapper(tuple("rbw")),
     "chroot": Wrapper(skips=1),
-    "unshare": Wrapper(tuple("RwSG")),
+    "unshare": Wrapper((*"RwSG", "root", "wd", "setuid", "setgid", "propagation", "setgroups", "map-user")),
     "nsenter": Wrapper((*"tSG", "target")),
     "setpriv": Wrapper(("reuid", "regid", "groups")),
     "prlimit": Wrapper((*"p", "pid")),
@@ -121,6 +149,15 @@ WRAPPERS: dict[str, Wrapper] = {
     "bunx": Wrapper(),
     "pipx": Wrapper(("spec", "python"), skips=1),
     "winpty": Wrapper(),
+    "chpst": Wrapper(tuple("uUbedop/nlLmcrtf")),
+    **dict.fromkeys(("s6-setuidgid", "s6-envdir", "s6-setlock"), Wrapper(skips=1)),
+    "timelimit": Wrapper(tuple("tTsS")),
+    "heaptrack": Wrapper(tuple("oD")),
+    "reflex": Wrapper(tuple("rRgG")),
+    "flatpak-spawn": Wrapper(),
+    "distrobox-host-exec": Wrapper(),
+    **dict.fromkeys(_LOADERS, Wrapper(("library-path", "preload", "argv0"))),
+    **dict.fromkeys(_EMULATORS, Wrapper(("L", "cpu", "E", "U", "B", "g"))),
     "script": Wrapper(tuple("IOBETm"), skips=1, command_option=("c", "command")),
     "wsl": Wrapper((*"du", "distribution", "user", "cd")),
 }
@@ -141,6 +178,8 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
     while wrapper.takes_assignments and index < len(words) and _ASSIGNMENT.match(words[index].text):
         index += 1
     rest = words[index:]
+    if part.name == "entr" and rest and any(re.fullmatch(r"-\w*s\w*", word.text) for word in words[:index]):
+        return reader.run_text(rest[0].text, "entr -s")
     if not rest and part.name in ("sudo", "doas", "run0") and part.input:
         return reader.run_text(part.input, part.name) if _STARTS_SHELL.intersection(part.texts) else OUTPUT
     if (
