@@ -12,6 +12,8 @@ FILES = {
     "wipe.sh": "#!/bin/bash\nrm -rf /\n",
     "wipe.py": 'import shutil\nshutil.rmtree("/")\n',
     "ok.sh": "echo hi\n",
+    "wipe.txt": "rm -rf /\n",
+    "fine.txt": "echo hi\n",
     "checks/ok.sh": "echo hi\n",
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
@@ -35,6 +37,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("forks.txt", "bash"),
         ("git_discards.txt", "bash"),
         ("option_commands.txt", "bash"),
+        ("lines_of_files.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
@@ -50,7 +53,13 @@ def test_every_command_of_a_table_gets_its_verdict(judged, name, shell):
 
 def test_auto_mode_never_loosens_a_block_or_a_question(judged):
     wrong = []
-    for name in ("never_plain.txt", "never_disguised.txt", "reviewed_and_asked.txt", "forks.txt", "option_commands.txt"):
+    for name in (
+        "never_plain.txt",
+        "never_disguised.txt",
+        "reviewed_and_asked.txt",
+        "forks.txt",
+        "option_commands.txt",
+    ):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts
             judgement = judged(command, files=FILES, mode="auto")

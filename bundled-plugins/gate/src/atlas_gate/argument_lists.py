@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Word, is_constant
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.words import shell_split
 
@@ -38,17 +38,20 @@ def _xargs(reader: Reader, part: Part) -> str:
 
 
 def _parallel(reader: Reader, part: Part) -> str:
-    index = first_operand(part.arguments, with_value=(*"jNnLSPIda", "jobs", "colsep", "joblog", "tmpdir"))
-    words = part.arguments[index:]
-    texts = [word.text for word in words]
+    with_value = (*"jNnLSPIda", "jobs", "colsep", "joblog", "tmpdir", "arg-file")
+    index = first_operand(part.arguments, with_value=with_value)
+    source = read_options(part.arguments[:index], with_value=with_value).value("a", "arg-file")
+    texts = [word.text for word in part.arguments[index:]]
     cut = next((number for number, text in enumerate(texts) if text in (":::", "::::", ":::+")), len(texts))
-    items = [text for text in texts[cut + 1 :] if text not in (":::", ":::+")]
-    if cut == len(texts):
-        items = [line for line in (part.input or OUTPUT).splitlines() if line]
-    elif texts[cut] == "::::":
-        items = [OUTPUT]
+    items = [text for text in texts[cut + 1 :] if text not in (":::", ":::+", "::::")]
+    if cut == len(texts) or texts[cut] == "::::":
+        files = [source] if source is not None else items
+        contents = [reader.read_file(reader.state.path(file), is_script=False) or UNKNOWN for file in files]
+        items = [line for text in contents or [part.input or OUTPUT] for line in text.splitlines() if line]
     command = " ".join(texts[:cut])
     for item in items:
+        if not command:
+            reader.unread(part, item)
         quoted = Word(item).shown() if is_constant(item) else item
         line = command.replace("{}", quoted) if "{}" in command else f"{command} {quoted}" if command else item
         reader.run_text(line, "parallel")

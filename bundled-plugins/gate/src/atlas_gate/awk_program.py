@@ -6,8 +6,10 @@ import re
 
 from atlas_gate.awk_code import awk_deeds
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, is_constant
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant
 from atlas_gate.reader import Handler, Reader
+
+_RUNS = re.compile(r"\bsystem\b|\|")
 
 
 def _awk(reader: Reader, part: Part) -> str:
@@ -25,7 +27,11 @@ def _awk(reader: Reader, part: Part) -> str:
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
         values = dict(setting.partition("=")[::2] for setting in _awk_settings(words[:index]))
-        for kind, command, fed in awk_deeds(text, values, part.input):
+        lines = part.input
+        if not lines and "$0" in text and _RUNS.search(text):
+            files = words[index + 1 :] if named is None else words[index:]
+            lines = "".join(reader.read_file(reader.state.path(word), is_script=False) or UNKNOWN for word in files)
+        for kind, command, fed in awk_deeds(text, values, lines):
             if kind == "write":
                 reader.add(Part((), redirects=(Redirect("", ">", Word(command)),)))
             else:

@@ -8,7 +8,7 @@ import codecs
 import re
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, strongest_mark
+from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Word, is_constant, strongest_mark
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.scanner import decode_escapes
 
@@ -98,7 +98,8 @@ def _cat(reader: Reader, part: Part) -> str:
             continue
         for path in reader.operand_paths(operand):
             content = reader.read_file(path, is_script=False)
-            texts.append(OUTPUT if content is None else content)
+            # What is in a file nobody has read is no program's own answer.
+            texts.append(UNKNOWN if content is None else content)
     return "".join(texts)
 
 
@@ -107,7 +108,12 @@ def _input(reader: Reader, part: Part, operands: tuple[Word, ...]) -> str:
     if not operands:
         return part.input
     texts = [reader.read_file(reader.state.path(operand), is_script=False) for operand in operands]
-    return "".join(OUTPUT if text is None else text for text in texts)
+    return "".join(UNKNOWN if text is None else text for text in texts)
+
+
+def _lines_of(text: str) -> str:
+    """What a filter of lines prints of a text that is not known: some of it, so no more is known."""
+    return UNKNOWN if strongest_mark(text) == UNKNOWN else passed_on(text)
 
 
 def _base64(reader: Reader, part: Part) -> str:
@@ -207,7 +213,7 @@ def _sed(reader: Reader, part: Part) -> str:
         if whole is not None:
             reader.run_text(whole.group(3), "sed s///e")
         if substitution is None or not is_constant(text):
-            return passed_on(text)
+            return _lines_of(text)
         try:
             _, pattern, replacement, flags = substitution.groups()
             text = re.sub(pattern, lambda _, r=replacement: r, text, count=0 if "g" in flags else 1)
@@ -220,7 +226,7 @@ def _first_lines(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments, with_value=("n", "c"))
     text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
     if not is_constant(text):
-        return passed_on(text)
+        return _lines_of(text)
     # Which lines are kept does not matter much: all of them is the stricter reading.
     return text
 
@@ -230,7 +236,7 @@ def _cut(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments, with_value=("d", "f", "c", "b", "delimiter", "fields", "characters"))
     text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
     if not is_constant(text):
-        return passed_on(text)
+        return _lines_of(text)
     span = re.fullmatch(r"(\d*)(-?)(\d*)", options.value("c", "b", "f", "fields", "characters") or "")
     if span is None:
         return OUTPUT

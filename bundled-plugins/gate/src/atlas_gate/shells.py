@@ -196,7 +196,7 @@ def _read(reader: Reader, part: Part) -> str:
         reader.input = rest if newline else ""
     if fills_array:
         name = options.operands[0].text if options.operands else "MAPFILE"
-        reader.set_variable(name, tuple(source.splitlines()) or (UNKNOWN,))
+        reader.set_variable(name, tuple(source.replace(OUTPUT, UNKNOWN).splitlines()) or (UNKNOWN,))
         return ""
     array = options.value("a")
     if array is not None:
