@@ -38,6 +38,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("git_discards.txt", "bash"),
         ("option_commands.txt", "bash"),
         ("lines_of_files.txt", "bash"),
+        ("home_trees.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
@@ -59,6 +60,7 @@ def test_auto_mode_never_loosens_a_block_or_a_question(judged):
         "reviewed_and_asked.txt",
         "forks.txt",
         "option_commands.txt",
+        "home_trees.txt",
     ):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts

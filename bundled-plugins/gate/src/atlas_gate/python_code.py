@@ -172,6 +172,11 @@ class _Walker(ast.NodeVisitor):
             self._add("delete", first)
         elif name in _REMOVING_CALLS:
             self._add("remove", first)
+        elif name == "shutil.copytree":
+            self._add("words", ["cp", "-r", *arguments[:2]])
+        elif name == "shutil.make_archive" and arguments:
+            root = arguments[2] if len(arguments) > 2 else keywords.get("root_dir", ".")
+            self._add("words", ["tar", "-cf", arguments[0], root])
         elif name in _OPENING_CALLS:
             mode = arguments[1] if len(arguments) > 1 else keywords.get("mode")
             writes = name in ("open", "io.open") and isinstance(mode, str) and any(letter in mode for letter in "wax+")
