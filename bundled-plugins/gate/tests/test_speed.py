@@ -71,6 +71,12 @@ def test_a_long_line_is_read_to_its_end_in_half_a_second(line):
         "((" * 20 + "ls" + ") )" * 20,
         "echo " + "$((" * 20 + "ls" + ") )" * 20,
         "x=a; " + "x=$x$x; " * 40 + "echo $x",
+        "psql -c '" + "copy " * 20_000 + "program'",
+        "expect -c '" + "{*}[list " * 20_000 + "'",
+        "fzf --bind '" + "execute(" * 20_000 + "'",
+        "latex '" + "\\write18 {" * 20_000 + "'",
+        "perl -e '" + "fork while(1){ " * 20_000 + "'",
+        "tar " + "-I " * 20_000,
     ],
     ids=lambda line: f"{line[:24]!r}",
 )

@@ -96,6 +96,7 @@ PROGRAMS = frozenset((*_COMMANDS, *_SETTINGS, *_SOURCES))
 _SHORTEST_CUT = len("--xxxx")
 # `name=command` and `name command`.
 _SETTING_FORMS = (re.compile(r"(.*?)\s*=\s*(.*)", re.DOTALL), re.compile(r"(\S+)\s+(.*)", re.DOTALL))
+_QUOTED = re.compile(r"^(['\"])(.*)\1$", re.DOTALL)
 # What may stand in front of the command in a value: `exec=rm`, `!rm`, `|rm`.
 _INTRODUCTION = re.compile(r"exec=|[!|]\s*")
 _WHEN = re.compile(r"(?:before_dl|after_\w+|pre_process|post_process|video|playlist):")
@@ -120,7 +121,7 @@ def _run_options(reader: Reader, part: Part) -> None:
         for form in _SETTING_FORMS:
             setting = form.fullmatch(value)
             if setting is not None and names is not None and names.fullmatch(setting[1]):
-                run_option(reader, part, setting[2].strip("\"'"), option)
+                run_option(reader, part, _QUOTED.sub(r"\2", setting[2]), option)
                 break
     options, language = _SOURCES.get(part.name, ((), ""))
     for option, value in option_values(part.texts, options):

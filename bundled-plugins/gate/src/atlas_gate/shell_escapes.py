@@ -31,7 +31,7 @@ _DATABASE_LINE = re.compile(
 # `\o file` and `.output file` write a file: only behind a bar do they run something.
 _WRITES_FILE = re.compile(r"\s*(?:\\o|\\w|\.output|\.once|\.import)\s+[^|\s]")
 _ANYWHERE = re.compile(
-    r"(?i:\bcopy\b.*\bprogram)\s+'(?P<program>(?:[^']|'')*)'"
+    r"(?i:\bcopy\b[^;]{0,2000}?\bprogram)\s+'(?P<program>(?:[^']|'')*)'"
     r"|(?:system\(|execute\(|popen\(|shell-command)\s*(?P<q>['\"])(?P<called>.*?)(?P=q)\s*\)"
     r"|\\g(?:x|set)?\s*\|\s*(?P<sent>.+)"
     r"|\bedit\([^()]*,\s*'(?P<edited>[^']*)'\s*\)",
@@ -42,24 +42,25 @@ _CODE_LINE = re.compile(
     r"\s*:?\s*(?P<language>py3?|python3?|pyx|script|lua|perl|rub(?:y)?)\s+(?P<code>(?!<<)\S.*)", re.DOTALL
 )
 _CODE_LANGUAGES = {"lua": "lua", "perl": "perl", "rub": "perl", "ruby": "perl"}
-_TCL_LIST = re.compile(r"\{\*\}\[list\s+([^\]]*)\]")
+_TCL_LIST = re.compile(r"\{\*\}\[list\s+([^\[\]]*)\]")
 _TCL_RUNS = re.compile(r"(?:^|[;\n{\[])\s*(?:spawn|exec|system)\s+((?:\{[^{}]*\}|[^;\n{}\]])+)")
 
-# Texts in which a mark leaves to a shell, wherever it stands among the words or the input.
+# Texts in which a mark leaves to a shell, wherever it stands among the words or the input. Each is bounded:
+# a mark that never closes must not be looked for from every place to the end.
 _MARKS: dict[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.DOTALL)
     for names, pattern in (
         ("m4", r"e?syscmd\(`?([^')]*)"),
-        ("tex latex pdftex pdflatex xelatex lualatex luatex", r"\\write18\s*\{([^}]*)\}|\\input\s*\{?\|\"?([^\"}]*)"),
-        ("gs ghostscript", r"%pipe%([^)]*)\)"),
-        ("rpm rpmbuild rpmspec", r"%\(([^)]*)\)"),
+        ("tex latex pdftex pdflatex xelatex lualatex luatex", r"\\write18\s*\{([^{}]*)\}|\\input\s*\{?\|\"?([^\"{}]*)"),
+        ("gs ghostscript", r"%pipe%([^)]{0,2000})\)"),
+        ("rpm rpmbuild rpmspec", r"%\(([^)]{0,2000})\)"),
         ("gnuplot", r"system\(?\s*[\"']([^\"']*)[\"']|(?:^|[\n;])\s*!\s*([^\n;]+)"),
         ("maxima bpftrace stap", r"system\(\s*\"([^\"]*)\""),
         ("socat", r"(?i:exec|system|shell):[\"']?([^,\"']*)"),
         (
             "fzf sk",
             r"(?:execute(?:-silent|-multi)?|become|reload(?:-sync)?|transform[\w-]*|(?:change-)?preview)"
-            r"(?:\(([^)]*)\)|\[([^\]]*)\]|\{([^}]*)\}|:(\S.*))",
+            r"(?:\(([^)]{0,2000})\)|\[([^\]]{0,2000})\]|\{([^}]{0,2000})\}|:(\S.*))",
         ),
         ("osascript", r"do\s+script\s+\"([^\"]*)\"|doShellScript\(\s*[\"']([^\"']*)"),
         ("bind", r"\"\s*:\s*\"?([^\"]+)"),
