@@ -116,6 +116,7 @@ RUNS_OTHERS = frozenset(
         "fd",
         "make",
         "uv",
+        "perf",
         "poetry",
         "npx",
         "powershell",

@@ -154,6 +154,22 @@ def _git(part: Part) -> Roots:
     return options.operands or ((_HERE,) if options.has("A", "all") else ())
 
 
+def _cmdlet(part: Part) -> Roots:
+    """The source of `Copy-Item -Recurse` and of `Compress-Archive`: named, or the first word of its own."""
+    texts = [text.lower() for text in part.texts]
+    if part.name == "copy-item" and not any(len(text) > 1 and "-recurse".startswith(text) for text in texts):
+        return ()
+    for at, text in enumerate(texts):
+        if len(text) > 2 and ("-path".startswith(text) or "-literalpath".startswith(text)):
+            return part.arguments[at + 1 : at + 2]
+    befores = ["", *texts]
+    return [
+        word
+        for before, word in zip(befores, part.arguments, strict=False)
+        if not word.text.startswith("-") and not before.startswith(("-d", "-c", "-f", "-i", "-e"))
+    ][:1]
+
+
 def _serve(part: Part) -> Roots:
     folder = read_options(part.arguments, with_value=("d", "directory", "b", "bind", "p", "t")).value("d", "directory")
     return (_HERE if folder is None else Word(folder),)
@@ -195,5 +211,6 @@ TREE_READERS: Final[dict[str, Callable[[Part], Roots]]] = {
     **dict.fromkeys(("ag", "ack"), _silver),
     "diff": _diff,
     "git": _git,
+    **dict.fromkeys(("copy-item", "compress-archive"), _cmdlet),
     **dict.fromkeys(("http.server", "simplehttpserver"), _serve),
 }
