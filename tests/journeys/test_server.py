@@ -371,7 +371,8 @@ def test_who_replaces_the_token_is_told_the_new_one(atlas: AtlasHome) -> None:
 
 
 def test_a_command_that_comes_across_the_token_shows_it_to_nobody(atlas: AtlasHome, model: Any) -> None:
-    command = f"grep -rh token {atlas.folder.parent}"
+    reads = f"for file in pathlib.Path('{atlas.folder.parent}').rglob('server.json'): print(file.read_text())"
+    command = f'python3 -c "import pathlib\n{reads}"'
     server = model([Reply(calls=(call("run_command", {"command": command}),)), say("Seen.")])
     atlas.start()
     with atlas.client() as client:

@@ -12,6 +12,9 @@ FILES = {
     "wipe.sh": "#!/bin/bash\nrm -rf /\n",
     "wipe.py": 'import shutil\nshutil.rmtree("/")\n',
     "ok.sh": "echo hi\n",
+    "wipe.txt": "rm -rf /\n",
+    "fine.txt": "echo hi\n",
+    "checks/ok.sh": "echo hi\n",
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
 
@@ -31,6 +34,11 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("runs_too.txt", "bash"),
         ("later_disguises.txt", "bash"),
         ("reviewed_and_asked.txt", "bash"),
+        ("forks.txt", "bash"),
+        ("git_discards.txt", "bash"),
+        ("option_commands.txt", "bash"),
+        ("lines_of_files.txt", "bash"),
+        ("home_trees.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
@@ -46,7 +54,14 @@ def test_every_command_of_a_table_gets_its_verdict(judged, name, shell):
 
 def test_auto_mode_never_loosens_a_block_or_a_question(judged):
     wrong = []
-    for name in ("never_plain.txt", "never_disguised.txt", "reviewed_and_asked.txt"):
+    for name in (
+        "never_plain.txt",
+        "never_disguised.txt",
+        "reviewed_and_asked.txt",
+        "forks.txt",
+        "option_commands.txt",
+        "home_trees.txt",
+    ):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts
             judgement = judged(command, files=FILES, mode="auto")

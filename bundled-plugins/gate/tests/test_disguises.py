@@ -110,6 +110,16 @@ LAYERS = {
     "python": _python,
     "variable": _variable,
     "function": _function,
+    "tar": lambda command: f"tar --to-comm={shlex.quote(command)} -xf a.tar",
+    "rsync": lambda command: f"rsync -ave {shlex.quote(command)} a b:",
+    "tcpdump": lambda command: f"tcpdump -G 1 -z {shlex.quote(command)}",
+    "git setting": lambda command: f"git -c core.pager={shlex.quote(command)} log",
+    "clone": lambda command: f"git clone -c core.sshCommand={shlex.quote(command)} a b",
+    "pager": lambda command: f"PAGER={shlex.quote(command)} man ls",
+    "proxy": lambda command: f"ssh -oProxyCommand={shlex.quote(command)} host",
+    "preview": lambda command: f"fzf --preview {shlex.quote(command)}",
+    "script": lambda command: f"script -qc {shlex.quote(command)} /dev/null",
+    "parallel": lambda command: f"parallel sh -c {shlex.quote(shlex.quote(command))} ::: a",
 }
 # Layers that read one line only, or whose text ends at a line break.
 ONE_LINE = {"reversed", "after"}

@@ -99,6 +99,12 @@ HOSTILE = [
     'sh -c "' + "\n" * 100_000 + '$X"',
     "eval " * 20_000 + "ls",
     "a " * 2_000_000,
+    "psql -c '" + "copy " * 20_000 + "program'",
+    "expect -c '" + "{*}[list " * 20_000 + "'",
+    "fzf --bind '" + "execute(" * 20_000 + "'",
+    "latex '" + "\\write18 {" * 20_000 + "'",
+    "perl -e '" + "fork while(1){ " * 20_000 + "'",
+    "tar " + "-I " * 20_000,
 ]
 HOSTILE_POWERSHELL = [
     "iex (" + "+".join(["'a'"] * 20_000) + ")",

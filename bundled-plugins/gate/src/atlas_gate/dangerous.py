@@ -23,6 +23,9 @@ _SQL_PROGRAMS = name_set(
     "cqlsh usql pgcli mycli litecli bq"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
+_GIT_PATHS_VALUES = ("s", "source", "b", "B", "orphan", "conflict", "m", "message")
+# A path of Git's that names more than one file, and no branch: a folder, a pattern, or one with a magic word.
+_MANY_FILES = re.compile(r"^\.{1,2}$|/$|/\.{1,2}$|[*?\[]|^:")
 _SENSITIVE_SYSTEM = re.compile(
     r"/(?:private/)?etc(?:/.*)?|/boot/.*|/(?:usr/)?(?:s?bin|lib|lib64)/.*|/System/.*|/Library/Launch.*"
 )
@@ -60,7 +63,6 @@ def _git(part: Part, ground: Ground) -> bool:
     verb, rest = words[start].text, words[start + 1 :]
     options = read_options(rest, with_value=("o", "push-option", "m", "message", "receive-pack"))
     names = [word.text for word in options.operands]
-    broad = any(name in (".", "*", ":/", "./", "--") for name in names)
     match verb:
         case "push":
             if options.has("n", "dry-run"):
@@ -72,9 +74,14 @@ def _git(part: Part, ground: Ground) -> bool:
         case "clean":
             return options.has("f", "force") and not options.has("n", "dry-run")
         case "checkout":
-            return options.has("f", "force") or broad
+            return options.has("f", "force") or _discards(part, ground, rest)
         case "restore":
-            return broad and (not options.has("S", "staged") or options.has("W", "worktree"))
+            in_index_alone = options.has("S", "staged") and not options.has("W", "worktree")
+            return not in_index_alone and _discards(part, ground, rest)
+        case "checkout-index":
+            return options.has("f", "force") and options.has("a", "all")
+        case "read-tree":
+            return options.has("", "reset") and options.has("u")
         case "switch":
             return options.has("f", "force", "discard-changes")
         case "stash":
@@ -97,6 +104,19 @@ def _git(part: Part, ground: Ground) -> bool:
             return options.has("f", "force") and options.has("r") and not options.has("", "cached")
         case _:
             return False
+
+
+def _discards(part: Part, ground: Ground, rest: tuple[Word, ...]) -> bool:
+    """Whether `checkout` or `restore` is given more than files by their names: a folder, a pattern, a list."""
+    options = read_options(rest, with_value=_GIT_PATHS_VALUES)
+    if options.has("bBt", "orphan", "detach", "track"):
+        return False
+    return options.has("", "pathspec-from-file") or any(
+        word.is_pattern
+        or _MANY_FILES.search(word.text)
+        or (is_constant(word.text) and any(True for _ in ground.world.list_folder(ground.path(part, word))))
+        for word in options.operands
+    )
 
 
 def _opens_to_all(part: Part, ground: Ground) -> bool:

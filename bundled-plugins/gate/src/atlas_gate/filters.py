@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from atlas_gate.options import read_options
-from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, strongest_mark
+from atlas_gate.parts import DECODED, FETCHED, OUTPUT, UNKNOWN, Part, Word, is_constant, strongest_mark
 from atlas_gate.patterns import replaced
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.scanner import decode_escapes
@@ -101,7 +101,8 @@ def _cat(reader: Reader, part: Part) -> str:
             continue
         for path in reader.operand_paths(operand):
             content = reader.read_file(path, is_script=False)
-            texts.append(OUTPUT if content is None else content)
+            # What is in a file nobody has read is no program's own answer.
+            texts.append(UNKNOWN if content is None else content)
     return "".join(texts)
 
 
@@ -110,7 +111,12 @@ def _input(reader: Reader, part: Part, operands: tuple[Word, ...]) -> str:
     if not operands:
         return part.input
     texts = [reader.read_file(reader.state.path(operand), is_script=False) for operand in operands]
-    return "".join(OUTPUT if text is None else text for text in texts)
+    return "".join(UNKNOWN if text is None else text for text in texts)
+
+
+def _lines_of(text: str) -> str:
+    """What a filter of lines prints of a text that is not known: some of it, so no more is known."""
+    return UNKNOWN if strongest_mark(text) == UNKNOWN else passed_on(text)
 
 
 def _base64(reader: Reader, part: Part) -> str:
@@ -202,7 +208,7 @@ def _sed(reader: Reader, part: Part) -> str:
     if named is not None:
         scripts += (part.input if named == "-" else reader.read_file(reader.state.path(named)) or "").splitlines()
     for script in scripts:
-        executed = re.search(r"(?:^|[;\n]|\d|\$|/)\s*e\s+([^\n]+)", script)
+        executed = re.search(r"(?:^|[;\n{]|\d|\$|/)\s*e\s+([^\n]+)", script)
         if executed is not None:
             reader.run_text(executed.group(1), "sed e")
         substitution = _SUBSTITUTION.fullmatch(script.strip())
@@ -210,7 +216,7 @@ def _sed(reader: Reader, part: Part) -> str:
         if whole is not None:
             reader.run_text(whole.group(3), "sed s///e")
         if substitution is None or not is_constant(text):
-            return passed_on(text)
+            return _lines_of(text)
         _, pattern, replacement, flags = substitution.groups()
         changed = replaced(pattern, _constant(replacement), text, count=0 if "g" in flags else 1)
         if changed is None:
@@ -227,7 +233,7 @@ def _first_lines(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments, with_value=("n", "c"))
     text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
     if not is_constant(text):
-        return passed_on(text)
+        return _lines_of(text)
     # Which lines are kept does not matter much: all of them is the stricter reading.
     return text
 
@@ -237,7 +243,7 @@ def _cut(reader: Reader, part: Part) -> str:
     options = read_options(part.arguments, with_value=("d", "f", "c", "b", "delimiter", "fields", "characters"))
     text = _input(reader, part, options.operands) if reader.is_captured else OUTPUT
     if not is_constant(text):
-        return passed_on(text)
+        return _lines_of(text)
     span = re.fullmatch(r"(\d*)(-?)(\d*)", options.value("c", "b", "f", "fields", "characters") or "")
     if span is None:
         return OUTPUT

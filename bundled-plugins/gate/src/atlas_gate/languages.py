@@ -38,7 +38,8 @@ _NODE = Language(
 )
 _PERL = Language("perl", ("e", "E"), ("e", "E", "M", "I", "m"), only_checks=("-c", "-wc", "-cw"))
 _RUBY = Language("perl", ("e",), ("e", "r", "I", "C"), only_checks=("-c", "-wc", "-cw"))
-_PHP = Language("php", ("r",), ("r", "d", "f"), only_checks=("-l",))
+_PHP_CODE = ("r", "B", "R", "E", "run", "process-begin", "process-code", "process-end")
+_PHP = Language("php", _PHP_CODE, (*_PHP_CODE, "d", "f"), only_checks=("-l",))
 _LUA = Language("lua", ("e",), ("e", "l"))
 _OTHER = Language(
     "other", ("e", "E", "c", "eval", "execute", "print"), ("e", "E", "c", "eval", "execute", "print", "l", "s")
@@ -57,9 +58,9 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("node", "nodejs", "bun", "tsx", "ts-node"), _NODE),
     "deno": Language("javascript", ("eval",), ()),
     "perl": _PERL,
-    "ruby": _RUBY,
+    **dict.fromkeys(("ruby", "irb", "pry", "jruby"), _RUBY),
     "php": _PHP,
-    **dict.fromkeys(("lua", "luajit", "lua5.4", "lua5.3"), _LUA),
+    **dict.fromkeys(("lua", "luajit", "lua5.4", "lua5.3", "lua5.2", "lua5.1", "texlua"), _LUA),
     "osascript": _APPLESCRIPT,
     **dict.fromkeys(_OTHER_NAMES, _OTHER),
     "erl": _ERLANG,
@@ -72,6 +73,9 @@ def run_language(reader: Reader, part: Part) -> str:
     words = part.arguments
     if language is _PYTHON:
         words = _python_words(words)
+    if language is _NODE:
+        # `-pe` is `-p` and `-e` of one text.
+        words = tuple(Word("-e") if re.fullmatch(r"-[ipe]+[pe]", word.text) else word for word in words)
     if part.name == "deno":
         words = tuple(word for word in words if word.text not in ("run", "eval"))
     if language is _ERLANG:
@@ -118,6 +122,9 @@ def _run_module(reader: Reader, part: Part, module: str, rest: tuple[Word, ...])
     if module == "timeit":
         source = "\n".join(word.text for word in rest if not re.fullmatch(r"-\w*", word.text))
         return run_code(reader, source, "python", "python -m timeit")
+    if module == "pdb":
+        commands = [value for name, value in read_options(rest, with_value=("c",)).values if name == "c"]
+        run_code(reader, "\n".join(command.lstrip("!") for command in commands), "python", "python -m pdb")
     for candidate in (f"{path}.py", f"{path}/__main__.py"):
         text = reader.read_file(reader.state.path(candidate))
         if text is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.home_trees import PROGRAMS as HOME_TREE_PROGRAMS
+from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree
 from atlas_gate.options import asks_for_help, read_options
 from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
@@ -233,7 +235,10 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
     if part.name == "git" and set(part.texts[:4]) & _GIT_TALKS and "--no-index" not in part.texts:
         return False
     base = _folder_option(part)
+    left_out = set(left_out_words(part))
     for number, word in named:
+        if number in left_out:
+            continue
         text = word.text
         if base and not text.startswith(("/", "-")):
             text = f"{base}/{text}"
@@ -311,6 +316,8 @@ def _reads_environment(part: Part, ground: Ground) -> bool:
     return any(_ENVIRONMENT.search(text) for text in (*paths, *part.texts))
 
 
+_TREE = "It copies, sends or prints everything in a folder that holds Atlas's own keys and data."
+
 OUTWARD = RuleList(
     Verdict.ASK,
     (
@@ -325,6 +332,8 @@ OUTWARD = RuleList(
         Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
         Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
+        Rule("outward.atlas-home", _TREE, reads_home_tree, HOME_TREE_PROGRAMS),
+        Rule("outward.atlas-home", _TREE, reads_found_home),
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
         Rule("outward.environment", "It reads the environment of other processes, keys and all.", _reads_environment),
     ),

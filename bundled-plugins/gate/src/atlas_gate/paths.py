@@ -37,6 +37,8 @@ _WINDOWS_DISK = re.compile(r"//\./(?:physicaldrive\d+|[a-z]:)", re.IGNORECASE)
 _GLOB = re.compile(r"[*?\[]")
 # Parts of Atlas's home that nothing touches without being asked, and files nothing writes unasked.
 ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets", "run")
+# Files that stand for what is closed: a filter that lets none of them through reads none.
+ATLAS_CLOSED_FILES: Final = ("secrets/vault.json", "secrets/vault.key", "run/server.json", "atlas.db")
 ATLAS_SETTINGS: Final = ("config.toml", "mcp.json", "models.toml")
 _TOKEN_FILES = re.compile(
     r"/\.config/(?:gh/hosts\.ya?ml|gws/.*(?:credential|token).*|gcloud/(?:access_tokens\.db|credentials\.db"
@@ -78,6 +80,11 @@ class Ground:
         """Every home of Atlas on this machine, the open one first."""
         homes = (self.world.atlas_home, *self.world.other_homes)
         return tuple(windows_path(home, None) if self.is_windows else home.rstrip("/").lower() for home in homes)
+
+    def homes_under(self, path: str) -> list[str]:
+        """The homes of Atlas that a folder holds, at any depth."""
+        above = path.rstrip("/").lower() + "/"
+        return [home for home in self.atlas_homes if home.startswith(above)]
 
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""

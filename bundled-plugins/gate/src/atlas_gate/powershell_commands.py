@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from atlas_gate.parts import DECODED, FETCHED, OUTPUT, Part, Word, is_constant, name_set
-from atlas_gate.wrappers import shell_split
+from atlas_gate.words import shell_split
 
 if TYPE_CHECKING:
     from atlas_gate.powershell import PowerShellReader

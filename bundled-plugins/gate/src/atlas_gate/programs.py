@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from atlas_gate import filters, languages, shells, tools, wrappers
+from atlas_gate import (
+    argument_lists,
+    awk_program,
+    build_programs,
+    containers,
+    file_programs,
+    filters,
+    find_program,
+    git_program,
+    languages,
+    launchers,
+    remote_programs,
+    runners,
+    schedules,
+    shell_escapes,
+    shells,
+    wrappers,
+)
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.hardline import HARDLINE
+from atlas_gate.option_commands import PROGRAMS as PROGRAMS_WITH_COMMANDS
+from atlas_gate.option_commands import with_option_commands
 from atlas_gate.outward import OUTWARD
 from atlas_gate.parts import OUTPUT, Part
 from atlas_gate.reader import Handler, Programs, Reader
@@ -12,8 +31,8 @@ from atlas_gate.reader import Handler, Programs, Reader
 
 def _npm_like(reader: Reader, part: Part) -> str:
     """Package managers both run a package's script and wrap any program."""
-    tools.HANDLERS[part.name](reader, part)
-    wrappers.HANDLERS[part.name](reader, part)
+    build_programs.HANDLERS[part.name](reader, part)
+    runners.HANDLERS[part.name](reader, part)
     return OUTPUT
 
 
@@ -42,9 +61,20 @@ def _cmd(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
-BY_NAME: dict[str, Handler] = {
+_OWN: dict[str, Handler] = {
     **wrappers.HANDLERS,
-    **tools.HANDLERS,
+    **runners.HANDLERS,
+    **launchers.HANDLERS,
+    **containers.HANDLERS,
+    **remote_programs.HANDLERS,
+    **argument_lists.HANDLERS,
+    **schedules.HANDLERS,
+    **find_program.HANDLERS,
+    **git_program.HANDLERS,
+    **build_programs.HANDLERS,
+    **shell_escapes.HANDLERS,
+    **awk_program.HANDLERS,
+    **file_programs.HANDLERS,
     **languages.HANDLERS,
     **filters.HANDLERS,
     **shells.HANDLERS,
@@ -54,6 +84,11 @@ BY_NAME: dict[str, Handler] = {
     "pwsh": _powershell,
     "cmd": _cmd,
 }
+BY_NAME: dict[str, Handler] = {
+    **_OWN,
+    **{name: shell_escapes.with_marks(_OWN.get(name, shells.run_program)) for name in shell_escapes.MARKED},
+}
+BY_NAME.update({name: with_option_commands(BY_NAME.get(name, shells.run_program)) for name in PROGRAMS_WITH_COMMANDS})
 
 # What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.
 RUNS_OTHERS = frozenset(
@@ -81,6 +116,7 @@ RUNS_OTHERS = frozenset(
         "fd",
         "make",
         "uv",
+        "perf",
         "poetry",
         "npx",
         "powershell",

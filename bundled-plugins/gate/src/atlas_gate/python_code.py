@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from atlas_gate.endless_forks import FORKS, forks_forever
 from atlas_gate.parts import FETCHED, UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
@@ -47,7 +48,7 @@ _OPENING_CALLS = name_set(
     "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
-_KNOWN_CALLS = _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
+_KNOWN_CALLS = FORKS | _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
 _FETCHING_CALLS = name_set(
     "urllib.request.urlopen requests.get requests.request httpx.get urllib2.urlopen requests.post"
 )
@@ -67,6 +68,8 @@ def python_deeds(source: str, environment: Mapping[str, str]) -> list[Deed] | No
     walker = _Walker(environment)
     try:
         walker.visit(tree)
+        if forks_forever(tree, walker.dotted):
+            walker.deeds.append(Deed("forever-fork", ()))
     except RecursionError:
         return None
     return walker.deeds
@@ -98,17 +101,10 @@ class _Walker(ast.NodeVisitor):
         self.generic_visit(node)
         for target in node.targets:
             if isinstance(target, ast.Name):
-                dotted = self._dotted(node.value)
+                dotted = self.dotted(node.value)
                 if dotted and isinstance(node.value, ast.Attribute | ast.Name):
                     self.names[target.id] = dotted
                 self.values[target.id] = self._value(node.value)
-
-    def visit_While(self, node: ast.While) -> None:
-        if isinstance(node.test, ast.Constant) and node.test.value:
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Call) and self._dotted(inner.func) == "os.fork":
-                    self.deeds.append(Deed("forever-fork", ()))
-        self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
         values = self._value(node.iter)
@@ -148,7 +144,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
-        name = self._dotted(node.func)
+        name = self.dotted(node.func)
         arguments = [self._value(argument) for argument in node.args]
         keywords = {keyword.arg: self._value(keyword.value) for keyword in node.keywords if keyword.arg}
         first = arguments[0] if arguments else keywords.get("args", keywords.get("path"))
@@ -176,6 +172,11 @@ class _Walker(ast.NodeVisitor):
             self._add("delete", first)
         elif name in _REMOVING_CALLS:
             self._add("remove", first)
+        elif name == "shutil.copytree":
+            self._add("words", ["cp", "-r", *arguments[:2]])
+        elif name == "shutil.make_archive" and arguments:
+            root = arguments[2] if len(arguments) > 2 else keywords.get("root_dir", ".")
+            self._add("words", ["tar", "-cf", arguments[0], root])
         elif name in _OPENING_CALLS:
             mode = arguments[1] if len(arguments) > 1 else keywords.get("mode")
             writes = name in ("open", "io.open") and isinstance(mode, str) and any(letter in mode for letter in "wax+")
@@ -187,7 +188,7 @@ class _Walker(ast.NodeVisitor):
         elif name in ("print", "sys.stdout.write"):
             self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
         elif name == "os.kill":
-            self._add("kill", [_number(node.args[0] if node.args else None) or UNKNOWN, _signal(node, self._dotted)])
+            self._add("kill", [_number(node.args[0] if node.args else None) or UNKNOWN, _signal(node, self.dotted)])
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
             path = self._value(node.func.value)
             if isinstance(path, str) and ("/" in path or "~" in path):
@@ -202,22 +203,22 @@ class _Walker(ast.NodeVisitor):
             texts = (value if isinstance(value, str) else UNKNOWN,)
         self.deeds.append(Deed(kind, texts))
 
-    def _dotted(self, node: ast.AST) -> str:
+    def dotted(self, node: ast.AST) -> str:
         if isinstance(node, ast.Name):
             return self.names.get(node.id) or next(
                 (f"{module}.{node.id}" for module in self.stars if f"{module}.{node.id}" in _KNOWN_CALLS), node.id
             )
         if isinstance(node, ast.Attribute):
-            head = self._dotted(node.value)
+            head = self.dotted(node.value)
             return f"{head}.{node.attr}" if head else ""
         if isinstance(node, ast.Call):
-            name = self._dotted(node.func)
+            name = self.dotted(node.func)
             if name in ("__import__", "importlib.import_module") and node.args:
                 module = self._value(node.args[0])
                 return module if isinstance(module, str) else ""
             if name == "getattr" and len(node.args) > 1:
                 attribute = self._value(node.args[1])
-                return f"{self._dotted(node.args[0])}.{attribute}"
+                return f"{self.dotted(node.args[0])}.{attribute}"
         return ""
 
     def _value(self, node: ast.AST | None) -> Value:
@@ -255,7 +256,7 @@ class _Walker(ast.NodeVisitor):
             ):
                 return self._text(value)[::-1]
             case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
-                return self.environment.get(key) if self._dotted(inner) == "os.environ" else None
+                return self.environment.get(key) if self.dotted(inner) == "os.environ" else None
             case ast.Attribute(value=inner, attr="text" | "content") if self._value(inner) == FETCHED:
                 return FETCHED
             case ast.Attribute(value=inner, attr="parent"):
@@ -280,7 +281,7 @@ class _Walker(ast.NodeVisitor):
         return value if isinstance(value, str) and len(value) < TEXT_LIMIT else UNKNOWN
 
     def _call_value(self, node: ast.Call) -> Value:
-        name = self._dotted(node.func)
+        name = self.dotted(node.func)
         arguments = [self._value(argument) for argument in node.args]
         first = arguments[0] if arguments else None
         tail = name.rsplit(".", 1)[-1]
@@ -304,7 +305,7 @@ class _Walker(ast.NodeVisitor):
         if tail == "chr":
             return _character(first)
         if tail == "map" and len(arguments) == 2 and isinstance(arguments[1], list):
-            return [_character(value) for value in arguments[1]] if self._dotted(node.args[0]) == "chr" else None
+            return [_character(value) for value in arguments[1]] if self.dotted(node.args[0]) == "chr" else None
         if name == "codecs.decode" and isinstance(first, str) and arguments[1:] in (["rot13"], ["rot_13"]):
             return codecs.encode(first, "rot13")
         if isinstance(node.func, ast.Attribute):

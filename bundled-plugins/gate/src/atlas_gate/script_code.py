@@ -11,6 +11,7 @@ import binascii
 import re
 from collections.abc import Callable
 
+from atlas_gate.endless_forks import tokens_fork_forever
 from atlas_gate.parts import UNKNOWN, name_set
 from atlas_gate.python_code import Deed
 
@@ -51,9 +52,6 @@ _HOME = re.compile(
 _DECODES = re.compile(
     r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
     r"(?:\s*,\s*['\"]base64['\"])?\s*\)(?:\.toString\([^)]*\))?"
-)
-_FORKS_FOREVER = re.compile(
-    r"fork\s++while\s++(?:1|fork|true)|(?:while|loop|for)\s*+\(?\s*+(?:1|true|;;)?\s*+\)?\s*+\{?\s*+(?:do\s++)?fork\b"
 )
 _LOCAL = re.compile(
     r"(?:(?:const|let|var|my|local)\s+)?\$?([A-Za-z_]\w*)\s*=\s*(\"(?:\\.|[^\"\\]){0,4096}+\"|'(?:\\.|[^'\\]){0,4096}+'|`[^`$\\]{0,4096}+`)\s*+(?:[;\n]|(?<=\n))"
@@ -96,13 +94,13 @@ def script_deeds(source: str, language: str, home: str, step: Callable[[int], No
     source = _DECODES.sub(_decoded, source)
     source = _HOME.sub(lambda _: f"'{home}'", source)
     deeds: list[Deed] = []
-    if _FORKS_FOREVER.search(source):
-        deeds.append(Deed("forever-fork", ()))
     tokens: list[tuple[str, str]] = []
     for match in _TOKENS[language].finditer(source):
         step(1)
         if match.lastgroup != "comment":
             tokens.append((match.lastgroup or "mark", match.group()))
+    if tokens_fork_forever(tokens):
+        deeds.append(Deed("forever-fork", ()))
     values = {match[1]: _text(match[2]) for match in _LOCAL.finditer(source)}
     # `exec` is also what a regular expression calls its own search.
     has_exec = language != "javascript" or _JS_RUNNERS.search(source) is not None
@@ -156,6 +154,8 @@ def _deed(name: str, strings: list[str]) -> Deed:
         return Deed("print", (strings[0],))
     if name in ("cmd", "sh", "program") and len(strings) > 1:
         return Deed("words", tuple(strings))
+    if name == "spawn" and len(strings) == 1 and " " in strings[0]:
+        return Deed("shell", (strings[0],))
     if name in ("Command", "spawn", "spawnSync", "execFile", "execFileSync", "pcntl_exec") or (
         len(strings) > 1 and name in ("system", "exec", "popen", "spawn") and " " not in strings[0]
     ):

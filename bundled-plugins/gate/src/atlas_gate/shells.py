@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from atlas_gate.command_variables import COMMAND_VARIABLES, run_command_variables
 from atlas_gate.filters import passed_on
+from atlas_gate.launchers import names_dangerous
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.reader import Handler, Reader
-from atlas_gate.wrappers import names_dangerous
 
 SHELLS = (
     "sh",
@@ -33,12 +34,6 @@ SHELLS = (
     "xonsh",
 )
 
-# Variables whose value some program runs as a command.
-COMMAND_VARIABLES = name_set(
-    "GIT_EDITOR GIT_PAGER GIT_SSH_COMMAND GIT_SSH GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS "
-    "GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER LESSOPEN LESSCLOSE BROWSER GH_PAGER GH_EDITOR "
-    "GH_BROWSER PROMPT_COMMAND SUDO_EDITOR SSH_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR FCEDIT PSQL_PAGER"
-)
 # Programs whose words are names or texts, not commands.
 _SPEAKS_OF = name_set(
     "grep egrep fgrep zgrep ag ack man whatis apropos help info tldr whereis locate cowsay figlet say logger wall mail "
@@ -55,10 +50,9 @@ _VALUE_OPTIONS = ("o", "O", "rcfile", "init-file")
 
 def run_assignments(reader: Reader, part: Part) -> None:
     """Read what a program would run out of the variables set in front of it."""
+    run_command_variables(reader, part)
     for assignment in part.assignments:
-        if assignment.name in COMMAND_VARIABLES and assignment.value:
-            reader.run_text(assignment.value.lstrip("|-"), assignment.name)
-        elif assignment.name in _START_FILES and assignment.value:
+        if assignment.name in _START_FILES and assignment.value:
             _run_start_file(reader, part, assignment.value, assignment.name)
         elif assignment.name.startswith("PS") and assignment.value and part.name in SHELLS:
             for inside in _PROMPT_RUNS.finditer(assignment.value):
@@ -202,7 +196,7 @@ def _read(reader: Reader, part: Part) -> str:
         reader.input = rest if newline else ""
     if fills_array:
         name = options.operands[0].text if options.operands else "MAPFILE"
-        reader.set_variable(name, tuple(source.splitlines()) or (UNKNOWN,))
+        reader.set_variable(name, tuple(source.replace(OUTPUT, UNKNOWN).splitlines()) or (UNKNOWN,))
         return ""
     array = options.value("a")
     if array is not None:
