@@ -130,7 +130,7 @@ class Plugins:
         try:
             implementation = self._objects.get(name)
             if implementation is None:
-                implementation = await self._import(manifest)
+                implementation = await self._import(plugin.context)
             self.manager.register(plugin, implementation)
             for _, kind in self.manager.contributions("atlas_settings", only=name):
                 if kind.section not in manifest.sections:
@@ -160,10 +160,11 @@ class Plugins:
         if work:
             self._start(self._background, plugin, work)
 
-    async def _import(self, manifest: Manifest) -> object:
+    async def _import(self, context: Context) -> object:
+        manifest = context.manifest
         if not manifest.module:
             with anyio.move_on_after(LOAD_SECONDS):
-                implementation, error = await caught(self._registry.need(FOLDERS).load, manifest)
+                implementation, error = await caught(self._registry.need(FOLDERS).load, manifest, context)
                 if error is not None:
                     raise PluginFailed(manifest.name, "being loaded", error)
                 return implementation

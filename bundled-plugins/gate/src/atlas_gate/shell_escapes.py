@@ -51,7 +51,10 @@ _MARKS: dict[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.DOTALL)
     for names, pattern in (
         ("m4", r"e?syscmd\(`?([^')]*)"),
-        ("tex latex pdftex pdflatex xelatex lualatex luatex", r"\\write18\s*+\{([^{}]*)\}|\\input\s*+\{?\|\"?([^\"{}]*)"),
+        (
+            "tex latex pdftex pdflatex xelatex lualatex luatex",
+            r"\\write18\s*+\{([^{}]*)\}|\\input\s*+\{?\|\"?([^\"{}]*)",
+        ),
         ("gs ghostscript", r"%pipe%([^)]{0,2000})\)"),
         ("rpm rpmbuild rpmspec", r"%\(([^)]{0,2000})\)"),
         ("gnuplot", r"system\(?\s*+[\"']([^\"']*)[\"']|(?:^|[\n;])\s*+!\s*+([^\n;]+)"),
