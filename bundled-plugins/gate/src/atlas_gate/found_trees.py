@@ -26,7 +26,7 @@ _FIND_NAMES: Final = frozenset(("-name", "-iname"))
 def found_trees(part: Part, ground: Ground) -> list[Word]:
     """The roots under which `find` hands closed files to a program that reads them."""
     texts = part.texts
-    runs = [Part(part.arguments[at + 1 :]) for at, text in enumerate(texts[:-1]) if text in _FIND_RUNS]
+    runs = [_run_at(part, texts, at + 1, ground) for at, text in enumerate(texts[:-1]) if text in _FIND_RUNS]
     if not any(run.name not in TELLS_OF and not (run.name in _SEARCHERS and names_files_alone(run)) for run in runs):
         return []
     start = first_operand(part.arguments)
@@ -36,6 +36,13 @@ def found_trees(part: Part, ground: Ground) -> list[Word]:
             break
         roots.append(word)
     return [root for root in roots or [Word(".")] if _find_reaches(part, ground, root, texts)]
+
+
+def _run_at(part: Part, texts: list[str], start: int, ground: Ground) -> Part:
+    """The command behind `-exec`, which ends at its `;` or `+`."""
+    end = next((at for at in range(start, len(texts)) if texts[at] in (";", "+")), len(texts))
+    ground.deadline.step(1 + (end - start) // 16)
+    return Part(part.arguments[start:end])
 
 
 def _find_reaches(part: Part, ground: Ground, root: Word, texts: list[str]) -> bool:

@@ -100,6 +100,7 @@ class PowerShellReader(PowerShellValues):
     def _without_keywords(self, tokens: list[Token]) -> list[Token]:
         """Read the blocks and conditions of `if`, `try` and the like; what is left is a plain statement."""
         while tokens and tokens[0].kind == "word" and tokens[0].text.lower() in KEYWORDS:
+            self.reader.deadline.step(1 + len(tokens) // 64)
             word = tokens[0].text.lower()
             tokens = tokens[1:]
             if word in ("function", "filter") and tokens:

@@ -421,7 +421,7 @@ class Reader:
             redirects.append(Redirect(redirection.descriptor, operator, Word(target)))
             if operator == "<":
                 content = self.read_file(self.state.path(target), is_script=False)
-                fed = self._feed(redirection.descriptor, OUTPUT if content is None else content, fed)
+                fed = self._feed(redirection.descriptor, UNKNOWN if content is None else content, fed)
         return tuple(redirects), fed
 
     def _feed(self, descriptor: str, text: str, fed: str | None) -> str | None:
