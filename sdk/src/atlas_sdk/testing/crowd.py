@@ -123,7 +123,8 @@ class Crowd:
         return self.request(client, "initialize", hello)
 
     def leave(self, client: int) -> None:
-        """End a client's connection."""
+        """End a client's connection; what had come on it and was not given yet is gone."""
+        self._early = [frame for frame in self._early if frame.client != client]
         member = self._members.pop(client)
         self._selector.unregister(member.socket)
         member.socket.close()
@@ -142,15 +143,18 @@ class Crowd:
         """
         id = self.send(client, method, params)
         end = time.monotonic() + ANSWER_SECONDS
-        while time.monotonic() < end:
+        answer: Json = None
+        while answer is None and time.monotonic() < end:
             for frame in self._arrived(1.0):
                 found = frame.message() if frame.client == client and b'"id"' in frame.data[:40] else {}
-                if found.get("id") != id:
-                    self._early.append(frame)
-                elif "error" in found:
-                    raise ConnectionError(f"{method} was refused: {found['error']['message']}")
+                if found.get("id") == id:
+                    answer = found
                 else:
-                    return found["result"]
+                    self._early.append(frame)
+        if answer is not None and "error" in answer:
+            raise ConnectionError(f"{method} was refused: {answer['error']['message']}")
+        if answer is not None:
+            return answer["result"]
         raise TimeoutError(f"{method} was not answered.")
 
     def frames(self, *, timeout: float) -> Iterator[Frame]:
