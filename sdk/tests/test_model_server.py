@@ -315,7 +315,8 @@ def test_a_reply_may_be_worked_out_from_the_request() -> None:
 
 def test_it_obeys_the_script_in_the_last_message_step_by_step() -> None:
     steps = json.dumps([{"text": "one", "calls": [{"name": "look"}]}, "two"])
-    asked: list[dict[str, Any]] = [{"role": "user", "content": "before"}, {"role": "user", "content": steps}]
+    parts = [{"type": "text", "text": text} for text in ("It is Monday.", steps)]
+    asked: list[dict[str, Any]] = [{"role": "user", "content": "before"}, {"role": "user", "content": parts}]
     said = []
     with ModelServer([Obedient()]) as server, open_openai(server) as client:
         for _ in range(3):

@@ -179,13 +179,19 @@ class Obedient:
     def __call__(self, body: dict[str, Any]) -> Reply | Failure:
         answered = 0
         for message in reversed(body.get("messages") or body.get("input") or []):
-            content = message.get("content")
             if message.get("role") == "assistant":
                 answered += 1
-            elif message.get("role") == "user" and isinstance(content, str) and content.startswith("["):
-                steps = parse_script(json.loads(content))
+            elif message.get("role") == "user" and (text := _script_in(message.get("content"))):
+                steps = parse_script(json.loads(text))
                 return steps[answered] if answered < len(steps) else say("Done.")  # type: ignore[return-value]  # JSON holds no callable
         return say("Done.")
+
+
+def _script_in(content: Any) -> str:
+    """Return the text that is a script, which may stand beside a note of the day; "" where there is none."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [str(part.get("text", "")) for part in parts]
+    return next((text for text in texts if text.startswith("[")), "")
 
 
 class Script:
