@@ -21,8 +21,8 @@ RUNS, RUNS_AGAIN = 5, 11
 RATIOS = {"atlas version": 2.5, "atlas --help": 16.0, "server up": 90.0, "turn": 3.0, "tool call": 0.9}
 """How many bare interpreters each may take. Twice of what was measured in November 2026 on two processors."""
 
-AMOUNTS = {"first request": 16_000, "packages": 61}
-"""What may not be passed on any machine: the design's promise, and the leanest of the peers."""
+AMOUNTS = {"first request": 16_000, "packages of others": 45}
+"""What may not be passed on any machine. Ours are not counted: each plugin is a package, and one more is no loss."""
 
 
 def server_up(bench: Bench) -> Iterator[Figure]:
@@ -47,7 +47,7 @@ def main() -> int:
         passed = _passed(row, RUNS)
         if passed and (again := _passed(row, RUNS_AGAIN)):
             over += [said for name, said in again.items() if name in passed]
-    amounts = {figure.name: figure for row in (first_request, install) for figure in row(Bench(1))}
+    amounts = {figure.name.strip(): figure for row in (first_request, install) for figure in row(Bench(1))}
     for name, limit in AMOUNTS.items():
         if amounts[name].median > limit:
             over.append(f"{name}: {amounts[name].median:,.0f} {amounts[name].unit} of {limit:,}.")

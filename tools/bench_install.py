@@ -27,9 +27,9 @@ def install(bench: Bench) -> Iterator[Figure]:
         if file.is_file() and "__pycache__" not in file.parts
     )
     yield Figure("packages", "packages", [len(found)], target="61")
-    yield Figure("  of others", "packages", [len(found) - len(ours)])
+    yield Figure("  packages of others", "packages", [len(found) - len(ours)])
     yield Figure("on disk", "MiB", [(others + own) / 2**20], target="228")
-    yield Figure("  of others", "MiB", [others / 2**20])
+    yield Figure("  packages of others, on disk", "MiB", [others / 2**20])
 
 
 def closure(name: str) -> dict[str, Distribution]:
