@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import anthropic
 import openai
 import pytest
 
-from atlas_sdk.testing.model_script import Failure, Reply, ScriptedUsage, call, parse_script, say
+from atlas_sdk.testing.model_script import Failure, Obedient, Reply, ScriptedUsage, call, parse_script, say
 from atlas_sdk.testing.model_server import ModelServer
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
@@ -310,6 +311,32 @@ def test_a_reply_may_be_worked_out_from_the_request() -> None:
         answer = ask(server, "echo")
 
     assert answer.choices[0].message.content == "ECHO"
+
+
+def test_it_obeys_the_script_in_the_last_message_step_by_step() -> None:
+    steps = json.dumps([{"text": "one", "calls": [{"name": "look"}]}, "two"])
+    parts = [{"type": "text", "text": text} for text in ("It is Monday.", steps)]
+    asked: list[dict[str, Any]] = [{"role": "user", "content": "before"}, {"role": "user", "content": parts}]
+    said = []
+    with ModelServer([Obedient()]) as server, open_openai(server) as client:
+        for _ in range(3):
+            answer = client.chat.completions.create(model="m", messages=asked).choices[0].message  # type: ignore[arg-type]  # made by hand
+            said.append(answer.content)
+            asked.append({"role": "assistant", "content": answer.content})
+
+    assert said == ["one", "two", "Done."]
+
+
+def test_a_streamed_chunk_may_hold_the_time_it_is_sent() -> None:
+    began = time.monotonic()
+    reply = say("{received} {now}", " {now}", delay_seconds=0.01)
+    with ModelServer([reply]) as server, open_openai(server) as client:
+        stream = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}], stream=True)
+        chunks = [one.choices[0].delta.content for one in stream if one.choices]
+    times = [float(one) for one in "".join(chunk or "" for chunk in chunks).split()]
+
+    assert len(times) == 3
+    assert began < times[0] < times[1] < times[2] < time.monotonic()
 
 
 def test_a_misspelt_field_of_a_script_is_named() -> None:

@@ -53,6 +53,21 @@ async def test_a_tool_is_run_and_its_result_goes_back_to_the_model(open_home: Op
         assert (row.tool, row.outcome, row.verdict) == ("echo", "ok", "allow")
 
 
+async def test_only_the_conversations_used_last_stay_in_memory(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_LIVE", 2)
+    probe.provider.script = [says(f"answer {number}") for number in range(5)]
+    async with open_home() as app:
+        ids = [await start(app) for _ in range(3)]
+        for id in (ids[0], ids[1], ids[0], ids[2]):
+            await turn(app, id, "Hi")
+
+        assert set(app.conversations._live) == {ids[0], ids[2]}
+        assert len(await turn(app, ids[1], "And?")) == 4
+
+
 async def test_calls_that_only_read_run_side_by_side(open_home: OpenHome, probe: Probe) -> None:
     both = anyio.Event()
     inside = 0

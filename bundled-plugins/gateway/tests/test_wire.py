@@ -13,9 +13,10 @@ import pytest
 from pydantic import BaseModel
 
 from atlas_gateway.outbox import OUTBOUND_FRAMES
-from atlas_gateway.wire import MAX_FRAME_CHARS, MAX_IN_FLIGHT
+from atlas_gateway.wire import KEPT_FRAMES, MAX_FRAME_CHARS, MAX_IN_FLIGHT
 from atlas_sdk.client import PROTOCOL
 from atlas_sdk.errors import RefusedError
+from atlas_sdk.events import NumberedEvent, SettingChanged
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.store import STORE
@@ -147,6 +148,21 @@ def connect(app: Any) -> Connect:
             await send.aclose()
 
     return open_client
+
+
+async def test_an_event_is_written_once_for_everybody_and_not_kept_for_ever(app: Any) -> None:
+    wire = app.services.need(WIRE)
+    events = [
+        NumberedEvent(number=number, conversation_number=0, event=SettingChanged(key="a.b", value=number))
+        for number in range(1, KEPT_FRAMES + 10)
+    ]
+
+    frames = [wire.frame(event) for event in events]
+
+    assert wire.frame(events[-1]) is frames[-1]
+    assert wire.frame(events[0]) == frames[0]
+    assert wire.frame(events[0]) is not frames[0]
+    assert len(wire._frames) == KEPT_FRAMES
 
 
 # --- coming in -----------------------------------------------------------------------------------

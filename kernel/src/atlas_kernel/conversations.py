@@ -30,9 +30,9 @@ from .tools import Workplace
 from .turn import TurnRun, dated
 
 TITLE_CHARS = 60
-KEPT_LIVE = 64
-"""How many idle conversations stay in memory."""
-KEPT_SECONDS = 300.0
+KEPT_LIVE = 8
+"""How many conversations stay in memory: a message takes 4 KiB there, and reading 100 again takes milliseconds."""
+KEPT_SECONDS = 10.0
 
 
 class Conversations:
@@ -254,10 +254,10 @@ class Conversations:
 
     def _forget_idle(self) -> None:
         # One that was just handed out is not idle, though no turn runs in it yet.
-        old = anyio.current_time() - KEPT_SECONDS
-        idle = [id for id, live in self._live.items() if live.turn is None and live.used_at < old]
-        for id in idle[: max(0, len(self._live) - KEPT_LIVE + 1)]:
-            del self._live[id]
+        for id, live in sorted(self._live.items(), key=lambda item: item[1].used_at)[: 1 - KEPT_LIVE]:
+            busy = live.turn is not None or live.lock.locked()
+            if not busy and live.used_at + KEPT_SECONDS < anyio.current_time():
+                del self._live[id]
 
     def _branch(self, live: Live, parent: str) -> None:
         ids = ["", *(message.id for message in live.path)]  # nothing stands for before the first message

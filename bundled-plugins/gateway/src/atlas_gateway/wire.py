@@ -33,6 +33,8 @@ MAX_FRAME_CHARS = 8 * 1024 * 1024
 MAX_IN_FLIGHT = 64
 CATCH_UP_EVENTS = 10_000
 """Further behind than this, a client does better to reload."""
+KEPT_FRAMES, KEPT_FRAME_CHARS = 64, 16 * 1024
+"""Clients that keep up are a few events apart; what is larger is rare and would stay in memory."""
 SEND_SECONDS = 30.0
 FIRST_SECONDS = 10.0
 END_SECONDS = 1.0
@@ -74,6 +76,7 @@ class Wire:
         self._ctx = ctx
         self.token = ""
         self._sessions: set[Session] = set()
+        self._frames: dict[int, tuple[NumberedEvent, str]] = {}
         self._described: tuple[dict[str, Method], Json] | None = None
 
     async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
@@ -89,6 +92,18 @@ class Wire:
         self.token = token
         for session in self._sessions:
             session.end()
+
+    def frame(self, event: NumberedEvent) -> str:
+        """Return an event as it is sent. The newest are kept as text, since every client is sent the same."""
+        known = self._frames.get(id(event))
+        if known is not None and known[0] is event:
+            return known[1]
+        frame = _notification(event)
+        if len(frame) <= KEPT_FRAME_CHARS:
+            if len(self._frames) >= KEPT_FRAMES:
+                del self._frames[next(iter(self._frames))]
+            self._frames[id(event)] = event, frame
+        return frame
 
     def schema(self) -> Json:
         """Describe the wire. It takes long to make, and everybody would wait for whoever asks: it is made once."""
@@ -256,13 +271,13 @@ class Session:
             async with events.subscribe() as feed:
                 while missed := await store.events(after=sent):
                     for event in missed:
-                        await outbound.send(_notification(event))
+                        await outbound.send(self._wire.frame(event))
                         sent = event.number
                 async for event in feed:
                     if event.number == 0:
-                        await outbound.send(_notification(event))
+                        await outbound.send(self._wire.frame(event))
                     elif event.number > sent:
-                        await outbound.send(_notification(event))
+                        await outbound.send(self._wire.frame(event))
                         sent = event.number
                     if feed.behind:
                         break  # the queue overflowed: what was dropped is read from the store

@@ -13,6 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 Stop: TypeAlias = Literal["end", "calls", "length", "refusal", "context"]
 
+NOW, RECEIVED = "{now}", "{received}"
+"""In a streamed text, these become the time at which it is sent, and that at which the request was there.
+
+Seconds of `time.monotonic`, which the processes of one machine share: a client can say how long a chunk took to it.
+"""
+
 FailureKind: TypeAlias = Literal[
     "key_refused",
     "no_permission",
@@ -158,6 +164,34 @@ def _build(kind: Any, values: Any, where: str) -> Any:
     if unknown:
         raise ValueError(f"The script's {where} has no field {unknown[0]!r}. It knows {', '.join(sorted(known))}.")
     return kind(**values)
+
+
+class Obedient:
+    """A step that does as it is told: the last message of the user is a script, one entry a step of the turn.
+
+    So a test, or a measurement, in one process says what a stand-in in another answers, conversation by conversation.
+    A message that is no script is answered with "Done.", and so is what comes after a script's end.
+    """
+
+    match = None
+    keep = True
+
+    def __call__(self, body: dict[str, Any]) -> Reply | Failure:
+        answered = 0
+        for message in reversed(body.get("messages") or body.get("input") or []):
+            if message.get("role") == "assistant":
+                answered += 1
+            elif message.get("role") == "user" and (text := _script_in(message.get("content"))):
+                steps = parse_script(json.loads(text))
+                return steps[answered] if answered < len(steps) else say("Done.")  # type: ignore[return-value]  # JSON holds no callable
+        return say("Done.")
+
+
+def _script_in(content: Any) -> str:
+    """Return the text that is a script, which may stand beside a note of the day; "" where there is none."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [str(part.get("text", "")) for part in parts]
+    return next((text for text in texts if text.startswith("[")), "")
 
 
 class Script:

@@ -27,9 +27,9 @@ from atlas_sdk.testing.model_formats.listings import Door, listing, wrong_key
 from atlas_sdk.testing.model_formats.requests import LocalServer, RecordedRequest
 from atlas_sdk.testing.model_formats.shapes import BadRequestError, Event, Refused
 from atlas_sdk.testing.model_formats.spoken import Format, format_of
-from atlas_sdk.testing.model_script import Failure, Reply, Script, call, parse_script, say
+from atlas_sdk.testing.model_script import NOW, RECEIVED, Failure, Obedient, Reply, Script, call, parse_script, say
 
-__all__ = ["Failure", "ModelServer", "RecordedRequest", "Reply", "call", "main", "say"]
+__all__ = ["Failure", "ModelServer", "Obedient", "RecordedRequest", "Reply", "call", "main", "say"]
 
 POLL_SECONDS = 0.005
 """How often an idle stream looks whether its client has left."""
@@ -157,12 +157,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _record(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        received_at = time.monotonic()
         try:
             body = json.loads(raw) if raw else None
         except ValueError:
             body = None
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.request_seen = RecordedRequest(self.command, self.path.split("?")[0], headers, raw, body)
+        self.request_seen = RecordedRequest(
+            self.command, self.path.split("?")[0], headers, raw, body, received_at=received_at
+        )
         self.owner.requests.append(self.request_seen)
 
     def _answer(self, speaks: Format) -> None:
@@ -226,6 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, event: Event) -> None:
         name, value = event
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = text.replace(RECEIVED, f"{self.request_seen.received_at:.6f}").replace(NOW, f"{time.monotonic():.6f}")
         data = (f"event: {name}\n" if name else "") + f"data: {text}\n\n"
         raw = data.encode()
         self.wfile.write(f"{len(raw):x}\r\n".encode() + raw + b"\r\n")
@@ -255,6 +259,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Serve a script from a file until the process is told to stop."""
     parser = argparse.ArgumentParser(prog="python -m atlas_sdk.testing.model_server", description=main.__doc__)
     parser.add_argument("--script", type=Path, help="a JSON file: a list of replies")
+    parser.add_argument("--obey", action="store_true", help="answer as the user's last message says, which is a script")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--key", help="the one key accepted; without it, any")
     parser.add_argument("--model", action="append", default=[], help="a model it lists; may be given again")
@@ -262,6 +267,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--log", type=Path, help="append every request to this file, one JSON a line")
     options = parser.parse_args(arguments)
     script = parse_script(json.loads(options.script.read_text("utf-8"))) if options.script else []
+    if options.obey:
+        script.append(Obedient())
     models = tuple(options.model) or ("stand-in-1",)
     with ModelServer(script, key=options.key, models=models, local=options.local, port=options.port) as server:
         sys.stdout.write(json.dumps({"url": server.url, "port": server.port}) + "\n")

@@ -18,6 +18,8 @@ class RecordedRequest:
     headers: dict[str, str]
     raw: bytes
     body: Any
+    received_at: float = 0.0
+    """When the whole of it was there, by `time.monotonic`."""
     events_sent: int = 0
     disconnected: threading.Event = field(default_factory=threading.Event)
     """Set when the client hung up before the answer was whole."""
