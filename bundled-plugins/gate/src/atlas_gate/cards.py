@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 
-from atlas_gate.judge import Judgement
+from atlas_gate.judgement import Judgement
 from atlas_sdk.services.gate import Card, GateRequest
 
 MOST_PARTS = 12

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from atlas_gate.judge import Judgement
+from atlas_gate.judgement import Judgement
 from atlas_sdk.context import PluginContext
 from atlas_sdk.ids import new_id
 from atlas_sdk.schema import Migration, Schema

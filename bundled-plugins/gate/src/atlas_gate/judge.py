@@ -9,13 +9,13 @@ import gc
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.deadline import Deadline
 from atlas_gate.globs import Globs, escaped, plain_forms
 from atlas_gate.hardline import HARDLINE
+from atlas_gate.judgement import Judgement
 from atlas_gate.options import asks_for_help
 from atlas_gate.outward import OUTWARD
 from atlas_gate.parts import Part, forge_proof, is_constant
@@ -34,23 +34,6 @@ _ONLY_NAMES = frozenset(("never.power", "never.kill-all"))
 # Most rules look at every word once; this many take about as long as a step.
 _WORDS_A_STEP = 16
 _NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict on one command, and what it rests on.
-
-    `rule` is the id of the rule that decided, `why` one sentence for a person. `parts` are the simple
-    commands the line comes to, `scripts` the files read with the digest to compare before running.
-    `always` is the glob an "always" would save, None where it would allow more than this command.
-    """
-
-    verdict: Verdict
-    rule: str
-    why: str
-    parts: tuple[Part, ...]
-    scripts: tuple[ScriptRead, ...]
-    always: str | None
 
 
 def judge(command: str, world: World, deadline: Deadline | None = None) -> Judgement:
