@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from ..journeys.conftest import AtlasHome
 from .conftest import amount, good_client, memory, well
-from .raw import Raw
+from .raw import Raw, frame
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the server waits ten seconds for who says nothing
 
@@ -106,4 +107,31 @@ def test_idle_clients_slow_nobody_down(server: AtlasHome) -> None:
         asked = len(waits)
         time.sleep(1)
         assert len(waits) > asked
+    well(server)
+
+
+SILENT = int(os.environ.get("ATLAS_HOSTILE_CLIENTS", "300"))
+
+
+def test_a_crowd_of_strangers_keeps_nobody_out(server: AtlasHome) -> None:
+    """A stranger costs a place for ten seconds, so those who come by the hundred give theirs up to who comes after."""
+    with good_client(server) as inside, many(server, SILENT):
+        time.sleep(1.1)
+        began = time.monotonic()
+        with server.client(name="late") as late:
+            late.request("conversation.list")
+            waited = time.monotonic() - began
+    assert inside
+
+    assert waited < 1.0
+    well(server)
+
+
+def test_a_stranger_may_not_say_much(server: AtlasHome) -> None:
+    with many(server, 1) as (client,):
+        assert client.upgrade() == 101
+        with contextlib.suppress(OSError):
+            client.send(frame(b"x" * 1_000_000))
+        client.socket.settimeout(5)
+        client.rest()
     well(server)

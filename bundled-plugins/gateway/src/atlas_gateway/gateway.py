@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 TOKEN_SECRET = "ATLAS_SERVER_TOKEN"
 MAX_CLIENTS = 1000
+MAX_STRANGERS = 256
+"""Connections that have not been let in: beyond these, the one that has waited longest gives way to a new one."""
+STRANGER_SECONDS = 1.0
+"""A stranger younger than this does not give way: many clients may come at the same moment."""
 BACKLOG = 512
 
 
@@ -40,13 +44,39 @@ class GatewayService(Protocol):
 GATEWAY: ServiceKey[GatewayService] = ServiceKey("gateway", 1)
 
 
+class Guest:
+    """A connection and its place among the others."""
+
+    def __init__(self, gateway: Gateway, scope: trio.CancelScope, since: float) -> None:
+        self._gateway = gateway
+        self.scope = scope
+        self.since = since
+        self.is_in = False
+
+    def let_in(self) -> None:
+        """Count it as a client; where there is no room left, end it."""
+        if not self.is_in:
+            self._gateway.strangers.pop(self, None)
+            if self._gateway.clients >= MAX_CLIENTS:
+                self.scope.cancel()
+            self.is_in = True
+            self._gateway.clients += 1
+
+    def leave(self) -> None:
+        """Give its place back."""
+        self._gateway.strangers.pop(self, None)
+        if self.is_in:
+            self._gateway.clients -= 1
+
+
 class Gateway:
     """The gateway of one home."""
 
     def __init__(self, ctx: PluginContext, wire: Wire) -> None:
         self._ctx = ctx
         self._wire = wire
-        self._clients = 0
+        self.clients = 0
+        self.strangers: dict[Guest, None] = {}
 
     async def token(self, *, new: bool = False) -> str:
         vault = self._ctx.services.get(VAULT)
@@ -119,18 +149,27 @@ class Gateway:
 
         from .connection import serve_connection
 
-        self._clients += 1
+        guest = Guest(self, trio.CancelScope(), trio.current_time())
+        self._make_room(guest.since)
+        self.strangers[guest] = None
         try:
-            if self._clients <= MAX_CLIENTS:
-                await serve_connection(stream, self._ctx, self._wire, self._host_allowed)
+            with guest.scope:
+                await serve_connection(stream, self._ctx, self._wire, self._host_allowed, guest)
         except (trio.BrokenResourceError, trio.ClosedResourceError, OSError):
             pass
         except Exception:  # the barrier: no connection's failure may reach the accept loop
             self._ctx.logger.exception("A connection failed")
         finally:
-            self._clients -= 1
+            guest.leave()
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                 await trio.aclose_forcefully(stream)
+
+    def _make_room(self, now: float) -> None:
+        if len(self.strangers) >= MAX_STRANGERS:
+            oldest = next(iter(self.strangers))
+            if now - oldest.since >= STRANGER_SECONDS:
+                del self.strangers[oldest]
+                oldest.scope.cancel()
 
     def _host_allowed(self, host: str) -> bool:
         """Refuse names somebody may have pointed at this machine: only addresses, localhost and our own host."""

@@ -79,8 +79,11 @@ class Wire:
         self._frames: dict[int, tuple[NumberedEvent, str]] = {}
         self._described: tuple[dict[str, Method], Json] | None = None
 
-    async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
-        session = Session(self._ctx, self, receive, send, trusted=trusted)
+    async def serve(
+        self, receive: Receive, send: Send, *, trusted: bool, let_in: Callable[[], None] = lambda: None
+    ) -> None:
+        """Serve one client to its end. ``let_in`` is called once it has shown that it may come in."""
+        session = Session(self._ctx, self, receive, send, trusted=trusted, let_in=let_in)
         self._sessions.add(session)
         try:
             await session.run()
@@ -140,7 +143,10 @@ class Wire:
 class Session:
     """One connected client."""
 
-    def __init__(self, ctx: PluginContext, wire: Wire, receive: Receive, send: Send, *, trusted: bool) -> None:
+    def __init__(
+        self, ctx: PluginContext, wire: Wire, receive: Receive, send: Send, *, trusted: bool, let_in: Callable[[], None]
+    ) -> None:
+        self._let_in = let_in
         self._ctx = ctx
         self._wire = wire
         self._receive = receive
@@ -237,6 +243,7 @@ class Session:
                     hint="On this machine it is in the home's run/server.json; elsewhere, in its connection code.",
                     code="wrong_token",
                 )
+            self._let_in()
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
             recovery = self._ctx.services.get(RECOVERY)
