@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TOKEN_SECRET = "ATLAS_SERVER_TOKEN"
 MAX_CLIENTS = 1000
-MAX_STRANGERS = 256
+MAX_STRANGERS = 512
 """Connections that have not been let in: beyond these, the one that has waited longest gives way to a new one."""
 STRANGER_SECONDS = 1.0
 """A stranger younger than this does not give way: many clients may come at the same moment."""
