@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from atlas_kernel.consent import Choices
 from atlas_sdk.errors import MissingServiceError, NeedsConsentError, SettingsError
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
@@ -267,3 +269,36 @@ async def test_a_conversation_goes_on_after_its_store_was_closed_and_opened(open
         assert await app.services.need(STORE).check() == ()
         assert (await say(app, id, "three")).how == "started"
         await app.conversations.wait(id)
+
+
+class Slow:
+    """A plugin that never gets over its start."""
+
+    @hookimpl
+    def atlas_startup(self) -> list[Any]:
+        return [anyio.sleep_forever]
+
+
+async def test_a_plugin_that_hangs_holds_up_neither_the_start_nor_another(
+    open_home: OpenHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.lifecycle.LOAD_SECONDS", 1.0)
+    slow = Manifest(name="a-slow", source="package", module="slow")
+    quick = manifest(name="quick", source="package")
+    choices = Choices(tmp_path / "home" / "plugin-data" / "plugins.json")
+    for one in (slow, quick):
+        choices.turn(one.name, on=True, consent=digest(one))
+    began = anyio.current_time()
+    async with open_home(extra={"slow": (slow, Slow()), "quick": (quick, Extra())}) as app:
+        assert anyio.current_time() - began < 5
+        assert app.conversations.find("extra_tool") is not None
+
+        while (await states(app))["a-slow"].state != "broken":
+            await anyio.sleep(0.05)
+
+        assert (await states(app))["a-slow"].why == "It took over 2 seconds to start."
+        await app.plugins.disable("quick")
+
+
+async def states(app: Any) -> dict[str, Any]:
+    return {row.name: row for row in await app.plugins.list()}
