@@ -52,11 +52,9 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
     for folder_path in plugin_folders(folders) if folders else []:
         try:
             manifest = read_manifest(folder_path, source="folder")
+            if manifest.name in manifests:
+                raise ManifestError(f"Another plugin is named {manifest.name} already.")
+            manifests[manifest.name] = manifest
         except AtlasError as error:
             broken[folder_path.name] = str(error)
-            continue
-        if manifest.name in manifests:
-            broken[folder_path.name] = f"Another plugin is named {manifest.name} already."
-        else:
-            manifests[manifest.name] = manifest
     return Found(manifests, broken)
