@@ -10,7 +10,12 @@ Source: TypeAlias = Literal["bundled", "package", "folder"]
 
 @dataclass(frozen=True)
 class CliCommand:
-    """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer``, imported when it is run."""
+    """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer`` or a function, imported to run it.
+
+    A ``name`` of two words stands in the group of the first, whichever plugin brought that: ``plugins validate`` is
+    ``atlas plugins validate``, and to run it nothing of the plugin that has ``plugins`` is imported. The first plugin
+    by name keeps a name.
+    """
 
     name: str
     help: str
@@ -62,6 +67,8 @@ class Manifest:
     ``client`` is ``module:attribute`` of a function that connects to a running server. ``sections`` are those
     of ``config.toml`` it owns. ``on`` says that it is on from the start, and
     ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either.
+    ``adds`` is what a folder's own files add and its lists do not name: hook commands, MCP servers, programs and so
+    on, each kind with what the user reads of it.
     """
 
     name: str
@@ -95,3 +102,4 @@ class Manifest:
     llm: bool = False
     notify: bool = False
     dependencies: tuple[Dependency, ...] = ()
+    adds: tuple[tuple[str, tuple[str, ...]], ...] = ()
