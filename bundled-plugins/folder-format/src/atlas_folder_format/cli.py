@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode, NotFoundError
+from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, read_manifest
+from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab, read_manifest
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
@@ -45,30 +45,39 @@ def validate(
 
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     """Load a folder in a home that is thrown away after, and return what came of it."""
-    manifest = read_manifest(folder, source="folder")
-    name = manifest.name
-    contents = read_contents(folder, name)
-    found: dict[str, Any] = {
-        "name": name,
-        "loads": True,
+    why: list[str] = []
+    manifest = None
+    try:
+        manifest = read_manifest(folder, source="folder")
+    except AtlasError as error:
+        why.append(str(error))
+    contents = read_contents(folder, manifest.name if manifest else kebab(folder.name) or "plugin")
+    warnings = list(contents.report.warnings)
+    if manifest is not None:
+        why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
+    refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]
+    return {
+        "name": contents.name,
+        "loads": not why,
         "parts": contents.counts(),
-        "refused": [{"part": one.part, "why": one.why} for one in contents.report.refused],
-        "warnings": list(contents.report.warnings),
+        "refused": [*refused, *({"part": "plugin", "why": sentence} for sentence in why)],
+        "warnings": warnings,
     }
+
+
+def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[str], *, alone: bool) -> list[str]:
+    """Turn the folder on in a home of its own, and return why that cannot be done, nothing when it can."""
+    why: list[str] = []
+
+    async def trial(services: Services) -> None:
+        why.extend(await _why_not(services.need(PLUGINS), warnings))
+
     with tempfile.TemporaryDirectory(prefix="atlas-validate-", ignore_cleanup_errors=True) as place:
         home = Path(place) / "trial"
         _prepare(home, folder, terminal.home)
-        _agree(home, manifest, alone=not contents.parts.python and manifest.requires == (FOLDER_FORMAT,))
-        why: list[str] = []
-
-        async def trial(services: Services) -> None:
-            why.extend(await _why_not(services.need(PLUGINS), found["warnings"]))
-
+        _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
         terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
-    if why:
-        found["loads"] = False
-        found["refused"] += [{"part": "plugin", "why": sentence} for sentence in why]
-    return found
+    return why
 
 
 def _prepare(home: Path, folder: Path, own: Path) -> None:
