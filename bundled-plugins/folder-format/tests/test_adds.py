@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from atlas_folder_format.plugin import FolderPlugin
+from atlas_folder_format.contents import read_contents
+from atlas_folder_format.plugin import HOOKS, folder_plugin
 from atlas_folder_format.prompts import Words
 from atlas_folder_format.tool_names import arguments_of_atlas, fits, to_atlas
 from atlas_sdk.services.home import HOME
@@ -142,12 +143,24 @@ async def test_a_folder_whose_declarations_grow_waits_for_consent_again(folder: 
         assert not app.plugins._choices.consented(read_manifest(folder, source="folder"))
 
 
-def test_every_hook_of_the_sdk_is_passed_on_to_a_folders_python() -> None:
-    from atlas_sdk import hookspecs
+def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atlas_context: Any) -> None:
+    class Registered:
+        def atlas_tools(self, ctx: Any) -> list[str]:
+            return [f"tool of {ctx.name}"]
 
-    wanted = {name for name in vars(hookspecs) if name.startswith("atlas_")}
+        def atlas_skills(self) -> list[str]:
+            return ["skill of its Python"]
 
-    assert wanted == {name for name in dir(FolderPlugin) if name.startswith("atlas_")}
+    contents = read_contents(write(folder, {"skills/tidy/SKILL.md": "Tidy."}), "sample-kit")
+    bare: Any = folder_plugin(atlas_context, contents, None)
+    both: Any = folder_plugin(atlas_context, contents, Registered())
+
+    assert [name for name in dir(bare) if name in HOOKS] == ["atlas_skills"]
+    assert both.atlas_tools(atlas_context) == ["tool of sample-plugin"]
+    assert [getattr(one, "name", one) for one in both.atlas_skills(atlas_context)] == [
+        "sample-plugin:tidy",
+        "skill of its Python",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.manifest import Manifest
 
 from .contents import Contents, read_contents
-from .plugin import FolderPlugin
+from .plugin import folder_plugin
 
 _LOADS = itertools.count(1)
 
@@ -34,7 +34,7 @@ class Folders:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
         python = await _register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
-        return FolderPlugin(ctx, contents, python)
+        return folder_plugin(ctx, contents, python)
 
 
 async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
