@@ -33,6 +33,7 @@ WRITTEN = (
     "guides/privacy",
     "guides/server",
     "guides/settings",
+    "guides/skills",
     "guides/troubleshooting",
     "extending/plugins",
     "extending/wire",
