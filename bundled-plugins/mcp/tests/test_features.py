@@ -17,7 +17,7 @@ import pytest
 from atlas_mcp.tools import commands
 from atlas_sdk.messages import ImagePart
 from atlas_sdk.services.llm import LLM, LlmResult
-from atlas_sdk.services.questions import QUESTIONS
+from atlas_sdk.services.questions import QUESTIONS, Answer
 from atlas_sdk.testing.conformance.tool import check_tool
 from atlas_sdk.testing.fake_questions import FakeQuestions
 from atlas_sdk.tools import ToolError
@@ -130,19 +130,31 @@ async def test_an_http_server_that_is_not_there_says_so(desk: OpenDesk) -> None:
 FORM = {
     "type": "object",
     "properties": {
-        "colour": {"type": "string", "enum": ["red", "blue"]},
-        "count": {"type": "integer"},
+        "colour": {"type": "string", "enum": ["red", "blue"], "enumNames": ["Red", "Blue"]},
+        "count": {"type": "integer", "description": "How many?"},
         "sure": {"type": "boolean"},
+        "sizes": {"type": "array", "items": {"anyOf": [{"const": "s", "title": "Small"}, {"const": "m"}]}},
+        "note": {"type": "string"},
     },
+    "required": ["colour", "count", "sure"],
 }
+SIZES = Answer(how="answered", choices=("s", "m"))
 
 
 @pytest.mark.parametrize(
     ("answers", "wanted"),
     [
-        (("red", "3", "yes"), {"action": "accept", "content": {"colour": "red", "count": 3, "sure": True}}),
-        (("red", "many"), {"action": "decline"}),
+        (
+            ("red", "3", "yes", SIZES, "skip"),
+            {"action": "accept", "content": {"colour": "red", "count": 3, "sure": True, "sizes": ["s", "m"]}},
+        ),
+        (
+            ("red", "many", "3", "no", "skip", "none"),
+            {"action": "accept", "content": {"colour": "red", "count": 3, "sure": False, "note": "none"}},
+        ),
+        (("red", "many", "lots", "plenty"), {"action": "decline"}),
         (("decline",), {"action": "decline"}),
+        ((Answer(how="timed_out"),), {"action": "decline"}),
     ],
 )
 async def test_an_older_server_asks_the_user_field_by_field(desk: OpenDesk, answers: Any, wanted: Any) -> None:
@@ -155,6 +167,7 @@ async def test_an_older_server_asks_the_user_field_by_field(desk: OpenDesk, answ
     assert json.loads(answer.text()) == wanted
     assert questions.asked[0].title == "box asks: Which?"
     assert [choice.id for choice in questions.asked[0].choices] == ["red", "blue", "decline"]
+    assert questions.asked[0].choices[0].label == "Red"
 
 
 async def test_a_page_to_open_is_shown_whole(desk: OpenDesk) -> None:

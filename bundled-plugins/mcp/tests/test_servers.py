@@ -10,8 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
+import trio.testing
 
 from atlas_mcp.servers import Servers
+from atlas_sdk.errors import AtlasError
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.services.home import Added
 from atlas_sdk.services.vault import VAULT
@@ -97,6 +99,22 @@ async def test_a_server_that_cannot_start_says_why_and_rests(desk: OpenDesk, tmp
         assert await at.servers.learn_soon() == ()
         assert len(starts(log)) == 1
         assert [at.servers.server(name).state for name in ("dead", "missing")] == ["failed", "failed"]
+
+
+@pytest.mark.parametrize("anyio_backend", [("trio", {"clock": trio.testing.MockClock(rate=200.0)})], ids=["quick"])
+async def test_a_server_that_keeps_failing_is_tried_later_and_later(desk: OpenDesk) -> None:
+    import mcp.client  # noqa: F401  # at this clock's rate importing it would take minutes
+
+    async with desk(box={"command": "no-such-program-here"}) as at:
+        began, waited = anyio.current_time(), []
+        for _ in range(5):
+            with pytest.raises(AtlasError, match="no program"):
+                await at.servers.server("box").connected()
+            waited.append(anyio.current_time() - began)
+            began = anyio.current_time()
+
+    for least, took in zip((0, 0, 1, 2, 4), waited, strict=True):
+        assert took >= least
 
 
 async def test_rubbish_between_the_messages_is_passed_over(desk: OpenDesk) -> None:

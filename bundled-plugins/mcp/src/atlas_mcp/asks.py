@@ -6,7 +6,6 @@ the answer is no, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from atlas_sdk.context import PluginContext
@@ -15,6 +14,7 @@ from atlas_sdk.ids import new_id
 from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.questions import QUESTIONS, Choice, Question, QuestionsService
 
+from .form import Field, fields_of
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 10
 """For each call of a tool: a server that wants more is in a loop, and the user pays for it."""
 MOST_TOKENS = 8_000
-MOST_FIELDS = 10
+MOST_FIELDS = 20
 ASK_SECONDS = 300.0
+MOST_TRIES = 3
+"""For an answer that does not fit, such as a word where a number is due."""
+SKIPPED = object()
 _DECLINE = Choice(id="decline", label="Decline")
+_SKIP = Choice(id="skip", label="Skip")
 
 
 class Asks:
@@ -97,55 +101,55 @@ class Asks:
         title = f"{self._server} asks: {params.message}"
         if isinstance(params, types.ElicitRequestURLParams):
             done = Choice(id="done", label="I opened it")
-            answer = await self._ask(questions, title, "The page is outside Atlas.", (done, _DECLINE), exact=params.url)
-            return types.ElicitResult(action="accept" if answer == "done" else "decline")
-        fields = params.requested_schema.get("properties", {})
+            said = await self._ask(questions, title, "The page is outside Atlas.", (done, _DECLINE), exact=params.url)
+            return types.ElicitResult(action="accept" if said == (done.id,) else "decline")
+        fields = fields_of(params.requested_schema)
         if len(fields) > MOST_FIELDS:
             return types.ElicitResult(action="decline")
         content: dict[str, Any] = {}
-        for name, schema in fields.items():
-            value = await self._field(questions, title, name, schema)
+        for field in fields:
+            value = await self._field(questions, title, field)
             if value is None:
                 return types.ElicitResult(action="decline")
-            content[name] = value
+            if value is not SKIPPED:
+                content[field.name] = value
         if not fields:
             agree = Choice(id="yes", label="Yes")
-            if await self._ask(questions, title, "", (agree, _DECLINE)) != "yes":
+            if await self._ask(questions, title, "", (agree, _DECLINE)) != (agree.id,):
                 return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content=content)
 
-    async def _field(self, questions: QuestionsService, title: str, name: str, schema: Mapping[str, Any]) -> Any:
-        """Ask for one field; None where the user declines or what they say does not fit."""
-        why = str(schema.get("description") or schema.get("title") or name)
-        kind = schema.get("type", "string")
-        if kind == "array":
-            return None  # of several choices at once our cards do not tell which belong to which
-        options = [str(one) for one in schema.get("enum", ())]
-        options += [str(one.get("const")) for one in schema.get("oneOf", ()) if isinstance(one, Mapping)]
-        if kind == "boolean":
-            options = ["yes", "no"]
-        said = await self._ask(questions, title, why, (*(Choice(id=one, label=one) for one in options), _DECLINE))
-        if said in (None, "decline") or (options and said not in options):
-            return None
-        assert said is not None
-        try:
-            match kind:
-                case "boolean":
-                    return said == "yes"
-                case "integer":
-                    return int(said)
-                case "number":
-                    return float(said)
-                case _:
-                    return said
-        except ValueError:
-            return None
+    async def _field(self, questions: QuestionsService, title: str, field: Field) -> Any:
+        """Ask for one field; ``SKIPPED`` where it may lack and does, None where the user declines or nothing fits."""
+        skip = () if field.is_required else (_SKIP,)
+        choices = (*(Choice(id=id, label=label) for id, label in field.options), *skip, _DECLINE)
+        why = field.said
+        for _ in range(MOST_TRIES):
+            answer = await self._ask(questions, title, why, choices, multiple=field.kind == "array")
+            if answer is None or _DECLINE.id in answer:
+                return None
+            if _SKIP.id in answer and skip:
+                return SKIPPED
+            try:
+                return field.value(answer)
+            except ValueError as error:
+                why = f"{field.said} ({error})"
+        return None
 
     async def _ask(
-        self, questions: QuestionsService, title: str, why: str, choices: tuple[Choice, ...], *, exact: str = ""
-    ) -> str | None:
+        self,
+        questions: QuestionsService,
+        title: str,
+        why: str,
+        choices: tuple[Choice, ...],
+        *,
+        exact: str = "",
+        multiple: bool = False,
+    ) -> tuple[str, ...] | None:
+        """Return what was picked or typed, None where nobody answered."""
         call = self._usage.latest
-        assert call is not None
+        if call is None:
+            return None
         question = Question(
             id=new_id(),
             conversation=call.host.conversation,
@@ -155,12 +159,13 @@ class Asks:
             exact=exact,
             why=why,
             choices=choices,
+            multiple=multiple,
             expires_in=ASK_SECONDS,
         )
         answer = await questions.ask(question)
         if answer.how != "answered":
             return None
-        return answer.choices[0] if answer.choices else answer.text.strip() or None
+        return answer.choices or ((answer.text.strip(),) if answer.text.strip() else None)
 
 
 def _refused(why: str) -> types.ErrorData:

@@ -66,6 +66,8 @@ async def ask(client: Client, *, server: str, digest: str) -> Listing:
     for _ in range(MOST_PAGES if able.tools else 0):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
         for tool in page.tools:
+            if tool.execution is not None and tool.execution.task_support == "required":
+                continue  # it runs only as a task of the protocol, which the SDK does not speak (mcp 2.3)
             hints = tool.annotations
             title = tool.title or (hints.title if hints else None) or ""
             tools.append(
@@ -122,10 +124,6 @@ class Shelf:
         fresh = file.with_suffix(".new")
         fresh.write_text(json.dumps(listing.model_dump(mode="json"), ensure_ascii=False), encoding="utf-8")
         os.replace(fresh, file)  # noqa: PTH105  # the same, and says what it does
-
-    def forget(self, server: str) -> None:
-        """Remove a listing."""
-        self._file(server).unlink(missing_ok=True)
 
     def _file(self, server: str) -> Path:
         return self._folder / f"{hashlib.sha256(server.encode()).hexdigest()[:16]}.json"

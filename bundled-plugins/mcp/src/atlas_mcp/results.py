@@ -63,6 +63,8 @@ class Results:
             raw = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
             return self._text(f"[{name}: {media_type} that could not be read, since it is no base64.]")
+        if media_type.startswith("text/"):
+            return self._text(f"[{name}]\n{raw.decode('utf-8', 'replace')}")
         id = await self._host.keep(raw, media_type=media_type, name=name)
         if media_type in _IMAGES and self._host.sees_images:
             return ImagePart(attachment=id, media_type=media_type, name=name, trust="outside", source=self._source)

@@ -24,6 +24,8 @@ from .server import Server
 LEARN_SECONDS = 8.0
 """How long a search for tools waits for servers nobody has seen yet. One that npx downloads first takes longer; it is
 found by the next search."""
+RELOAD_SECONDS = 60.0
+"""The same where somebody asked for it and looks on."""
 STARTED_AT_ONCE = 4
 """To know what they offer: each is a process that may first download itself."""
 _READY_SECONDS = 5.0
@@ -130,7 +132,7 @@ class Servers:
         for server in servers:
             await self._run(self._learn_one, server, folder, anyio.Event())
 
-    async def learn_soon(self, *, folder: Path | None = None) -> tuple[str, ...]:
+    async def learn_soon(self, *, folder: Path | None = None, seconds: float = LEARN_SECONDS) -> tuple[str, ...]:
         """Start servers nobody has seen yet and wait a little; return a sentence for each that is not there."""
         unseen = self.unseen()
         if not unseen:
@@ -138,7 +140,7 @@ class Servers:
         known = {server: anyio.Event() for server in unseen}
         for server, done in known.items():
             await self._run(self._learn_one, server, folder, done)
-        with anyio.move_on_after(LEARN_SECONDS):
+        with anyio.move_on_after(seconds):
             for done in known.values():
                 await done.wait()
         said = []
@@ -163,7 +165,7 @@ class Servers:
         for server in self._servers.values():
             server.forgive()
         await self.refresh()
-        await self.learn(self.unseen())
+        await self.learn_soon(seconds=RELOAD_SECONDS)
 
     async def refresh(self) -> None:
         """Have tools and commands made anew of what is known."""
