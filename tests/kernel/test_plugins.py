@@ -14,7 +14,9 @@ from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import digest
 from atlas_sdk.services.gate import GATE
+from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
+from atlas_sdk.skills import SkillSource
 from atlas_sdk.tools import Tool
 
 from .conftest import SCHEMA, OpenHome, Probe, calls, say, says, start, turn
@@ -94,6 +96,29 @@ async def test_what_the_manifest_does_not_name_does_not_exist(open_home: OpenHom
         assert row.state == "broken"
         assert "does not name 'extra_tool'" in row.why
         assert "echo" in app.generations.current.tools
+
+
+async def test_tools_may_follow_from_what_plugins_add_in_the_same_generation(open_home: OpenHome) -> None:
+    class Follows(Extra):
+        @hookimpl
+        def atlas_tools(self, ctx: Any) -> list[Tool]:
+            added = ctx.services.need(HOME).added("atlas_skills")
+            return [Tool(one.item.name, "Extra.", SCHEMA, nothing) for one in added]
+
+    class Adds:
+        @hookimpl
+        def atlas_skills(self) -> list[SkillSource]:
+            return [SkillSource("zebra", "Striped.", Path("SKILL.md"))]
+
+    extra = {
+        "extra": (manifest(on=True, tools=("zebra",)), Follows()),
+        "zoo": (Manifest("zoo", source="bundled", module="zoo", on=True), Adds()),
+    }
+    async with open_home(extra=extra) as app:
+        assert app.conversations.find("zebra") is not None
+        await app.plugins.disable("zoo")
+
+        assert app.conversations.find("zebra") is None
 
 
 async def test_a_tool_two_plugins_claim_stays_with_the_first(open_home: OpenHome) -> None:
