@@ -103,16 +103,19 @@ class RegisteredChannel:
     def __init__(self, name: str, make: Callable[[], AuthorChannel]) -> None:
         self.name = name
         self._make = make
-        self._running: AuthorChannel | None = None
+        self._channel: AuthorChannel | None = None
+        self._ran = False
+
+    def again(self) -> RegisteredChannel:
+        """Return the channel as it is before it first runs."""
+        return RegisteredChannel(self.name, self._make)
 
     async def run(self, host: ChannelHost) -> None:
         """Make the channel and receive until cancelled."""
-        channel = self._made()
-        try:
-            await channel.run(host)
-        finally:
-            if self._running is channel:
-                self._running = None
+        if self._ran:
+            self._channel = None
+        self._ran = True
+        await self._made().run(host)
 
     async def send(self, chat: str, text: str) -> None:
         """Send Markdown to a chat."""
@@ -146,9 +149,9 @@ class RegisteredChannel:
         return getattr(self._made(), name)
 
     def _made(self) -> AuthorChannel:
-        if self._running is None:
-            self._running = self._make()
-        return self._running
+        if self._channel is None:
+            self._channel = self._make()
+        return self._channel
 
     async def _delivered(self, sending: Awaitable[None]) -> None:
         """Turn what a library raised into the error that says a message was not delivered."""
@@ -167,6 +170,10 @@ class RegisteredExecutor:
         self.name = name
         self._make = make
         self._executor: AuthorExecutor | None = None
+
+    def again(self) -> RegisteredExecutor:
+        """Return the executor with its author's object not made yet."""
+        return RegisteredExecutor(self.name, self._make)
 
     @property
     def title(self) -> str:

@@ -1,9 +1,9 @@
 """Everything the Python of a plugin folder may import from Atlas. It only grows: nothing is removed or renamed.
 
-    from atlas.plugins.sdk import PluginContext, ToolHost
+from atlas.plugins.sdk import PluginContext, ToolHost
 
-    def register(ctx: PluginContext) -> None:
-        ctx.register_tool("say_hello", "Say hello.", {"type": "object"}, hello)
+def register(ctx: PluginContext) -> None:
+    ctx.register_tool("say_hello", "Say hello.", {"type": "object"}, hello)
 """
 
 from __future__ import annotations
