@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from atlas_sdk.errors import MisuseError
-
 if TYPE_CHECKING:
-    from atlas_sdk.testing.fakes import FakeToolHost
+    from atlas_sdk.testing.examples import Examples
     from atlas_sdk.testing.folder_plugin import FolderPlugin
 
-EXAMPLES = Path("tests") / "examples.py"
 Promise: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -27,42 +23,6 @@ class Subject:
     name: str
     promises: tuple[Promise, ...] = ()
     lacks: str = ""
-
-
-class Examples:
-    """``tests/examples.py``: what the suites have to know and no manifest says. Empty where there is no such file."""
-
-    def __init__(self, module: Any) -> None:
-        self._module = module
-
-    def of(self, what: str, name: str) -> Any:
-        """Return the example of one thing, or None."""
-        return dict(getattr(self._module, what, {})).get(name)
-
-    def host(self, folder: Path) -> FakeToolHost:
-        """Return the host of one call of a tool, over a folder that ``prepare`` filled."""
-        from atlas_sdk.testing.fakes import FakeToolHost
-
-        prepare = getattr(self._module, "prepare", None)
-        if prepare is not None:
-            prepare(folder)
-        return FakeToolHost(folder)
-
-
-def read_examples(folder: Path) -> Examples:
-    """Import the examples of a plugin folder. Raises MisuseError for a file that cannot be imported."""
-    path = folder / EXAMPLES
-    if not path.is_file():
-        return Examples(None)
-    spec = importlib.util.spec_from_file_location("atlas_plugin_examples", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise MisuseError(f"{EXAMPLES} cannot be imported: {type(error).__name__}: {error}.") from error
-    return Examples(module)
 
 
 def subjects(plugin: FolderPlugin, examples: Examples) -> Iterator[Subject]:
@@ -115,4 +75,6 @@ def _reading(reader: Any, make: Callable[[Path], tuple[Path, str]]) -> Subject:
 
 
 def _lacking(of: str, name: str) -> Subject:
+    from atlas_sdk.testing.examples import EXAMPLES
+
     return Subject(of, name, lacks=f"{EXAMPLES.as_posix()} has no example of it: add {name!r} to `{of}s` there.")

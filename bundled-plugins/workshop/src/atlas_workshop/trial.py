@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.values import Json
 
-from .subjects import Subject, read_examples, subjects
+from .subjects import Subject, subjects
 
 if TYPE_CHECKING:
     from atlas_sdk.testing.folder_plugin import FolderPlugin
@@ -68,6 +68,7 @@ class Result:
 async def try_plugin(folder: Path) -> Result:
     """Load the folder twice and run the suites that fit what it registers. Its own tests are ``run_tests``."""
     from atlas_sdk.manifest_file import read_manifest
+    from atlas_sdk.testing.examples import read_examples
 
     manifest = read_manifest(folder, source="folder")
     result = Result(manifest.name, str(folder))

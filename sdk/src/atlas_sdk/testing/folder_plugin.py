@@ -24,6 +24,7 @@ from ..services.home import HOME
 from ..services.notify import NOTIFY
 from ..tools import Tool
 from ..values import Json
+from .examples import read_examples
 from .fake_context import FakeContext
 from .fake_hosts import FakeToolHost
 from .fake_provider import FakeProvider
@@ -121,7 +122,8 @@ async def load_folder(
 ) -> FolderPlugin:
     """Load a plugin folder as Atlas does and return it. ``home`` is an empty folder.
 
-    ``settings`` and ``secrets`` stand in the place of the defaults and of the vault; both must be declared.
+    ``settings`` and ``secrets`` stand in the place of the defaults and of the vault, before those of
+    ``tests/examples.py``; all must be declared.
     Raises AtlasError with the reason when it cannot be loaded.
     """
     manifest = read_manifest(folder, source="folder")
@@ -129,8 +131,10 @@ async def load_folder(
     made.name = manifest.name
     made.settings = {one.name: one.default for one in manifest.settings}
     made.secrets = {one.name: None for one in manifest.secrets}
-    for given, declared, what in ((settings, made.settings, "setting"), (secrets, made.secrets, "secret")):
-        for name, value in (given or {}).items():
+    examples = read_examples(folder)
+    given_settings, given_secrets = {**examples.settings, **(settings or {})}, {**examples.secrets, **(secrets or {})}
+    for given, declared, what in ((given_settings, made.settings, "setting"), (given_secrets, made.secrets, "secret")):
+        for name, value in given.items():
             if name not in declared:
                 raise NotFoundError(f"The manifest of {manifest.name} declares no {what} {name!r}.")
             declared[name] = value
