@@ -71,6 +71,7 @@ class Reader(Walker):
         super().__init__(world, deadline)
         self.programs = programs
         self.scripts: dict[str, ScriptRead] = {}
+        self.inputs: dict[str, ScriptRead] = {}
         self.is_suspecting = False
         self._matched: dict[str, Word] = {}
         self._links: Mapping[str, str] | None = None
@@ -210,6 +211,8 @@ class Reader(Walker):
         self._sources[text.rstrip("\n")] = (path, content)
         if is_script:
             self.note_script(text)
+        else:
+            self.inputs.setdefault(path, ScriptRead(path, hashlib.sha256(content).hexdigest()))
         return text + UNKNOWN if len(content) > SCRIPT_LIMIT_BYTES else text
 
     def note_script(self, text: str) -> None:

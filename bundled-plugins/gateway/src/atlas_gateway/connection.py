@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import h11
@@ -20,7 +20,7 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
 
 from .routes import DOWNLOAD, HEALTH, SOCKET, UPLOAD, route_of
-from .wire import MAX_FRAME_CHARS, Wire
+from .wire import MAX_FRAME_CHARS, Guest, Wire
 
 HEAD_BYTES = 32 * 1024
 HEAD_SECONDS = 10.0
@@ -31,15 +31,6 @@ CHUNK = 65536
 STRANGER_BYTES = 128 * 1024
 """What a connection may send before it is let in: a head and the first request, many times over."""
 _MEDIA_TYPE = re.compile(r"[\w.+!#$&^-]{1,100}/[\w.+!#$&^-]{1,100}", re.ASCII)
-
-
-class Guest(Protocol):
-    """A connection to whoever keeps count of them."""
-
-    is_in: bool
-
-    def let_in(self) -> None:
-        """Count it among those that may be here."""
 
 
 class Replay(trio.abc.HalfCloseableStream):
@@ -183,7 +174,7 @@ async def _websocket(stream: Replay, wire: Wire, guest: Guest) -> None:
                         raise trio.ClosedResourceError from None
 
                 try:
-                    await wire.serve(receive, send, trusted=False, let_in=guest.let_in)
+                    await wire.serve(receive, send, trusted=False, guest=guest)
                 finally:
                     with trio.move_on_after(1, shield=True):
                         await connection.aclose()

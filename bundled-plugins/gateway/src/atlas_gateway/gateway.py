@@ -16,6 +16,7 @@ from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import VAULT
 
+from .kin import IS_KNOWN, holds_peer, keep_orphans, reap
 from .settings import ServerSettings
 from .wire import Wire
 
@@ -44,11 +45,16 @@ class GatewayService(Protocol):
 GATEWAY: ServiceKey[GatewayService] = ServiceKey("gateway", 1)
 
 
+REAP_SECONDS = 60.0
+"""How often ended orphans are looked for: each costs an entry in the table of processes until then."""
+
+
 class Guest:
     """A connection and its place among the others."""
 
-    def __init__(self, gateway: Gateway, scope: trio.CancelScope, since: float) -> None:
+    def __init__(self, gateway: Gateway, scope: trio.CancelScope, since: float, ports: tuple[int, int]) -> None:
         self._gateway = gateway
+        self._ports = ports
         self.scope = scope
         self.since = since
         self.is_in = False
@@ -61,6 +67,10 @@ class Guest:
                 self.scope.cancel()
             self.is_in = True
             self._gateway.clients += 1
+
+    def is_kin(self) -> bool:
+        """Whether a program that this Atlas runs is at the other end."""
+        return holds_peer(*self._ports)
 
     def leave(self) -> None:
         """Give its place back."""
@@ -110,6 +120,7 @@ class Gateway:
             async with trio.open_nursery() as nursery:
                 for listener in listeners:
                     nursery.start_soon(self._accept, listener, nursery)
+                nursery.start_soon(self._keep_orphans)
                 await ready(self._port)
         finally:
             self._ctx.home.joinpath("run", "server.json").unlink(missing_ok=True)
@@ -130,6 +141,16 @@ class Gateway:
         found = {"pid": os.getpid(), "host": reached, "port": port, "token": token}
         replace_file(self._ctx.home / "run" / "server.json", json.dumps(found))
 
+    async def _keep_orphans(self) -> None:
+        """Keep what our commands leave behind among our descendants, and let it go once it has ended."""
+        import trio
+
+        keep_orphans()
+        ended: frozenset[int] = frozenset()
+        while IS_KNOWN:
+            await trio.sleep(REAP_SECONDS)
+            ended = await trio.to_thread.run_sync(reap, ended)
+
     async def _accept(self, listener: trio.SocketListener, nursery: trio.Nursery) -> None:
         import trio
 
@@ -149,7 +170,7 @@ class Gateway:
 
         from .connection import serve_connection
 
-        guest = Guest(self, trio.CancelScope(), trio.current_time())
+        guest = Guest(self, trio.CancelScope(), trio.current_time(), _ports(stream))
         self._make_room(guest.since)
         self.strangers[guest] = None
         try:
@@ -182,6 +203,14 @@ class Gateway:
         except ValueError:
             return False
         return True
+
+
+def _ports(stream: trio.SocketStream) -> tuple[int, int]:
+    """Return our port and the other end's; both 0 where the connection is gone already."""
+    try:
+        return stream.socket.getsockname()[1], stream.socket.getpeername()[1]
+    except OSError:
+        return 0, 0
 
 
 def is_loopback(host: str) -> bool:
