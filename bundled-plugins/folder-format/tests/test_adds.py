@@ -12,6 +12,7 @@ from atlas_folder_format.plugin import HOOKS, folder_plugin
 from atlas_folder_format.prompts import Words
 from atlas_folder_format.tool_names import arguments_of_atlas, fits, to_atlas
 from atlas_sdk.services.home import HOME
+from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenWith, say, start, write
 
@@ -66,6 +67,20 @@ async def test_what_was_typed_is_no_command_line_of_the_command(
         assert told.startswith("Say it.\n\nARGUMENTS: !`touch made` @/etc/passwd")
         assert not (tmp_path / "made").exists()
         assert "root:" not in told
+
+
+async def test_the_model_runs_a_folders_programs_by_name(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    write(folder, {"bin/say-hello": "#!/bin/sh\necho hello from the folder\n", "bin/ls": "#!/bin/sh\necho not ls\n"})
+    for program in (folder / "bin").iterdir():
+        program.chmod(0o755)
+    model.provider.add(Reply(calls=(call("run_command", {"command": "say-hello; ls /dev/null"}),)), "Done.")
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "go")
+        said = path[-2].parts[0].content[0].text
+
+        assert "hello from the folder\n/dev/null\n" in said
 
 
 @pytest.mark.parametrize(
