@@ -73,6 +73,20 @@ async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) ->
         assert "sample-kit:one" not in app.generations.current.commands
 
 
+async def test_what_a_program_writes_beside_itself_loads_nothing_anew(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        number = app.generations.current.number
+        write(
+            home.plugins / "sample-kit", {"hooks/__pycache__/a.pyc": "x", "hooks/last.log": "x", "state/s.json": "{}"}
+        )
+        for _ in range(3):
+            await reload.look()
+
+        assert app.generations.current.number == number
+
+
 async def test_without_folders_nothing_is_looked_at(home: Home) -> None:
     async with open_app(home, environ={}) as app:
         await app.plugins.disable("sample-kit")

@@ -76,7 +76,7 @@ class _Prompt:
         """Return what the model is told. A command line in it is run only where the gate lets it without asking."""
         conversation = await self._ctx.services.need(CONVERSATIONS).get(self._id)
         folder = _expanded(conversation.folder)
-        known = places(self._ctx, folder)
+        known = places(self._ctx, folder, self._id)
         words = Words(typed, body)
         said, files, last = [], [], 0
         # Only the text as written is searched for commands and files, never what was typed or a command printed.
