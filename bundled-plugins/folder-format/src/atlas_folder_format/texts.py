@@ -57,7 +57,7 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
             name = document.text("name") or plugin if file.parent == folder else file.parent.name
             if not document.has_front_matter:
                 report.warn(f"{part} has no front matter; its first line says what it is for.")
-            if name in found:
+            if name in found and place in file.parent.parents:
                 name = ":".join(file.parent.relative_to(place).parts) or name
             if name in found:
                 report.refuse(part, f"Another skill of the plugin is named {name}.")
