@@ -14,6 +14,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.manifest import Manifest
 
+from .audit import AuditedContext
 from .contents import Contents, read_contents
 from .plugin import folder_plugin
 
@@ -32,6 +33,7 @@ class Folders:
         contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
+        ctx = AuditedContext(ctx)
         python = await _register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
         return folder_plugin(ctx, contents, python)
