@@ -100,6 +100,15 @@ def test_a_skill_at_the_root_goes_by_its_own_name(folder: Path) -> None:
     assert names(read(folder, {"SKILL.md": SKILL}).skills) == ["tidy"]
 
 
+def test_what_looks_like_a_skill_and_is_none_is_named(folder: Path) -> None:
+    files = {"skills/tidy/SKILL.md": SKILL, "skills/flat.md": SKILL, "skills/README.md": "x", "skills/shared/x.md": "x"}
+    contents = read(folder, files)
+
+    assert names(contents.skills) == ["tidy"]
+    assert refused(contents) == {"skill skills/flat.md": "A skill is a folder with a SKILL.md, and this is a file."}
+    assert "skills/shared has no SKILL.md, so it is no skill." in contents.report.warnings
+
+
 def test_a_command_gives_way_to_the_skill_of_its_name(folder: Path) -> None:
     contents = read(folder, {"skills/tidy/SKILL.md": SKILL, "commands/tidy.md": "Tidy."})
 

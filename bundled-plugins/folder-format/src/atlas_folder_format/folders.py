@@ -31,6 +31,11 @@ class Folders:
         """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
         folder = Path(manifest.folder)
         contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
+        if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
+            raise MisuseError(
+                f"The plugin {manifest.name} changed while it was being turned on.",
+                hint=f"Look at it again: atlas plugins enable {manifest.name}.",
+            )
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
         ctx = AuditedContext(ctx)
