@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from atlas_folder_format.contents import read_contents
+from atlas_folder_format.folders import Folders
 from atlas_folder_format.plugin import HOOKS, folder_plugin
 from atlas_folder_format.prompts import Words
 from atlas_folder_format.tool_names import arguments_of_atlas, fits, to_atlas
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.home import HOME
+from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenWith, say, start, write
 
@@ -66,6 +70,20 @@ async def test_what_was_typed_is_no_command_line_of_the_command(
         assert told.startswith("Say it.\n\nARGUMENTS: !`touch made` @/etc/passwd")
         assert not (tmp_path / "made").exists()
         assert "root:" not in told
+
+
+async def test_the_model_runs_a_folders_programs_by_name(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    write(folder, {"bin/say-hello": "#!/bin/sh\necho hello from the folder\n", "bin/ls": "#!/bin/sh\necho not ls\n"})
+    for program in (folder / "bin").iterdir():
+        program.chmod(0o755)
+    model.provider.add(Reply(calls=(call("run_command", {"command": "say-hello; ls /dev/null"}),)), "Done.")
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "go")
+        said = path[-2].parts[0].content[0].text
+
+        assert "hello from the folder\n/dev/null\n" in said
 
 
 @pytest.mark.parametrize(
@@ -137,10 +155,16 @@ async def test_a_folder_whose_declarations_grow_waits_for_consent_again(folder: 
     async with open_with(folder) as app:
         write(folder, {".mcp.json": {"new": {"command": "x"}}})
         before = app.plugins._choices.consented(app.plugins._found.manifests["sample-kit"])
-        from atlas_sdk.manifest_file import read_manifest
-
         assert before
         assert not app.plugins._choices.consented(read_manifest(folder, source="folder"))
+
+
+async def test_what_grew_since_it_was_agreed_to_is_not_turned_on(folder: Path, atlas_context: Any) -> None:
+    agreed = read_manifest(write(folder, {"skills/tidy/SKILL.md": "Tidy."}), source="folder")
+    write(folder, {".mcp.json": {"new": {"command": "x"}}})
+
+    with pytest.raises(MisuseError, match="changed while it was being turned on"):
+        await Folders().load(agreed, atlas_context)
 
 
 def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atlas_context: Any) -> None:

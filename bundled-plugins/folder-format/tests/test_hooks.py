@@ -53,8 +53,9 @@ async def test_a_hook_is_told_of_a_call_in_claude_codes_words(
         assert (said["session_id"], said["cwd"]) == (id, str(tmp_path))
         text = await anyio.Path(said["transcript_path"]).read_text()
         lines = [json.loads(line) for line in text.splitlines()]
-        assert lines[0]["message"]["content"][-1]["text"] == "go"
-        assert lines[1]["message"]["content"][0]["type"] == "tool_use"
+        assert [line["message"]["content"][0].get("text") for line in lines][-2] == "go"
+        assert lines[-1]["message"]["content"][0]["type"] == "tool_use"
+        assert '"role":"assistant"' in text
 
 
 async def test_a_matcher_may_name_atlass_tool(folder: Path, tmp_path: Path, open_with: OpenWith, model: Model) -> None:
@@ -187,9 +188,7 @@ async def test_a_prompt_is_held_back(folder: Path, tmp_path: Path, open_with: Op
 async def test_a_stop_hook_sends_the_model_back_to_work_and_knows_it_did(
     folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
 ) -> None:
-    script = (
-        'told=$(cat); case "$told" in *\'"stop_hook_active": true\'*) exit 0;; esac; echo test it first >&2; exit 2'
-    )
+    script = 'told=$(cat); case "$told" in *\'"stop_hook_active":true\'*) exit 0;; esac; echo test it first >&2; exit 2'
     write(folder, {"hooks/hooks.json": hook("Stop", script)})
     model.provider.add("Done.", "Tested.")
     async with open_with(folder) as app:

@@ -177,7 +177,7 @@ _SAID = {
 
 def _declares(row: Any) -> str:
     declares = row["declares"] or {}
-    parts = [f"{kind}: {', '.join(names)}" for kind, names in declares.items() if kind not in _SAID]
+    parts = [f"{kind.replace('_', ' ')}: {', '.join(names)}" for kind, names in declares.items() if kind not in _SAID]
     said = ["; ".join(parts) + "." if parts else "declares nothing.", *(_SAID[one] for one in _SAID if one in declares)]
     return " ".join(said)
 

@@ -1,4 +1,4 @@
-"""``atlas plugins validate``: a plugin's folder loaded as Atlas loads it, in a home of its own."""
+"""``atlas plugins validate``, which loads a folder in a home of its own, and ``atlas plugins log``."""
 
 from __future__ import annotations
 
@@ -41,6 +41,26 @@ def validate(
         _say(found)
     if not found["loads"]:
         raise typer.Exit(int(ExitCode.FAILED))
+
+
+def log(
+    context: typer.Context,
+    name: str,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries, the newest.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a plugin did: tools, hooks and commands that ran, secrets it read, files and hosts it touched."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        entries = client.request("plugin.log", {"name": name, "limit": limit})["entries"]
+    if json:
+        sys.stdout.write(json_module.dumps(entries, ensure_ascii=False, indent=2) + "\n")
+        return
+    for entry in entries:
+        what = " ".join(entry["what"].split())
+        sys.stdout.write(f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {what[:100]}\n")
+    if not entries:
+        sys.stdout.write(f"{name} did nothing that was noted.\n")
 
 
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:

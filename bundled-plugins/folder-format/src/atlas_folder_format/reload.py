@@ -17,7 +17,12 @@ from atlas_sdk.services.plugins import PLUGINS
 LOOK_SECONDS = 1.0
 MOST_FILES = 5_000
 """More than this is no source an author saves: it is then not looked at whole."""
-_LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv", "dist", "target"}
+_LEFT_OUT = {
+    ".git", "node_modules", "__pycache__", ".venv", "venv", "dist", "target",
+    "logs", "log", "cache", ".cache", "data", "state", "tmp",  # where programs write, in a folder that is not for it
+}  # fmt: skip
+_WRITTEN = (".md", ".json", ".py", ".js", ".mjs", ".css", ".html", ".sh", ".toml")
+"""What an author saves. A hook that keeps a database or a log in its plugin's folder must not reload it each time."""
 
 Stamp = tuple[int, int]
 
@@ -100,6 +105,7 @@ def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
     for entry in found:
         if entry.name in _LEFT_OUT:
             continue
-        yield entry
         if entry.is_dir(follow_symlinks=False):
             yield from _files(Path(entry.path))
+        elif entry.name.endswith(_WRITTEN):
+            yield entry
