@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,14 @@ def test_a_list_of_tools_is_good_for_what_it_was_asked_of() -> None:
 
     assert first.digest == read_entry("box", {"command": "a", "args": ["1"], "trust": "untrusted"}, HERE).digest
     assert first.digest != read_entry("box", {"command": "a", "args": ["2"]}, HERE).digest
+
+
+def test_a_list_stays_good_when_a_value_changes_that_is_not_used() -> None:
+    config = read_entry("box", {"command": "${user_config.the-program:-a}"}, HERE)
+    with_other = replace(config, values={"TERM": "xterm"})
+
+    assert config.digest == with_other.digest
+    assert config.digest != replace(config, values={"user_config.the-program": "b"}).digest
 
 
 @pytest.mark.parametrize(

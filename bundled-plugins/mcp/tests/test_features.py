@@ -41,6 +41,20 @@ async def test_a_server_on_http_offers_all_it_can(desk: OpenDesk, tmp_path: Path
         await everything(at, tmp_path)
 
 
+@HTTP
+async def test_an_older_server_with_its_answers_on_a_stream_works_as_well(desk: OpenDesk) -> None:
+    port = free_port()
+    process = started(port, "sse")
+    try:
+        async with desk(notes={"type": "sse", "url": f"http://127.0.0.1:{port}/sse"}) as at:
+            await at.learn()
+
+            assert (await at.call("mcp__notes__add", a=1, b=2)).text() == "3"
+    finally:
+        process.kill()
+        process.wait()
+
+
 async def everything(at: Desk, folder: Path) -> None:
     """One connection for all of it: the server takes over a second to start."""
     found = await at.learn()
@@ -221,10 +235,10 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def started(port: int) -> subprocess.Popen[bytes]:
+def started(port: int, *how: str) -> subprocess.Popen[bytes]:
     """Start the server over HTTP and wait until it listens."""
     process = subprocess.Popen(
-        [sys.executable, str(STANDINS / "notes_server.py"), str(port)],
+        [sys.executable, str(STANDINS / "notes_server.py"), str(port), *how],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

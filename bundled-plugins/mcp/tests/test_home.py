@@ -17,6 +17,7 @@ from atlas_sdk.manifest import Manifest
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
+from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.tools import TOOLS
@@ -95,7 +96,7 @@ async def test_the_model_finds_a_tool_and_calls_it(atlas_app: OpenApp, write: Wr
     found, said = results(path)
     assert "mcp__box__echo (from box): Does echo." in found
     assert said == "You said hi"
-    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 8, "home")
+    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 9, "home")
     first, *others = model.provider.requests
     assert all((one.instructions, one.tools) == (first.instructions, first.tools) for one in others)
     assert not is_alive(starts(log)[0])
@@ -139,6 +140,25 @@ async def test_an_untrusted_server_asks_but_where_it_only_reads(atlas_app: OpenA
     _, reads, writes = results(path)
     assert reads == "You said hi"
     assert writes.startswith("Not run: mcp__box__grow belongs to a server you do not trust.")
+
+
+async def test_a_turn_that_is_stopped_does_not_wait_for_the_server(atlas_app: OpenApp, write: Write) -> None:
+    write(box=plain())
+    model = Model(uses("tool_search", query="hang"), uses("use_tool", name="mcp__box__hang", arguments={}))
+    async with atlas_app(*NAMES, objects={"model": model}) as app:
+        conversations, conversation = app.services.need(CONVERSATIONS), await start(app)
+        async with app.services.need(EVENTS).subscribe() as events:
+            await conversations.send(conversation, [TextPart(text="Go.")], sender=Sender(kind="person"))
+            with anyio.fail_after(20):
+                async for numbered in events:
+                    if getattr(numbered.event, "text", "") == "1: waiting":
+                        break
+        await conversations.stop(conversation)
+        with anyio.fail_after(1):
+            await conversations.wait(conversation)
+
+        _, said = results(await conversations.path(conversation))
+        assert said.startswith("Stopped by the user")
 
 
 async def test_a_megabyte_is_spilled(atlas_app: OpenApp, write: Write) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atlas_skills.front_matter import FrontMatterError, split
 
@@ -59,3 +61,23 @@ def test_a_file_without_front_matter_is_all_body() -> None:
     assert split("# Review\n\n---\nLook at it.\n") == ({}, "# Review\n\n---\nLook at it.")
     assert split("") == ({}, "")
     assert split("\ufeff---\r\nname: a\r\n---\r\nBody.") == ({"name": "a"}, "Body.")
+
+
+LINES = st.lists(st.text(alphabet="ab:-|>[]{}'\"# \t,\\\u732b", max_size=12), max_size=8)
+
+
+@given(lines=LINES)
+def test_whatever_stands_there_it_is_read_or_refused(lines: list[str]) -> None:
+    text = "\n".join(["---", *lines, "---", "Body."])
+    try:
+        front, body = split(text)
+    except FrontMatterError:
+        return
+
+    assert isinstance(front, dict)
+    assert body.endswith("Body.")
+
+
+@given(value=st.text(alphabet="ab \u732b!?()*", min_size=1).filter(lambda text: text.strip()))
+def test_what_is_quoted_is_kept_as_it_is(value: str) -> None:
+    assert split(f'---\ndescription: "{value}"\n---\nx')[0] == {"description": value}

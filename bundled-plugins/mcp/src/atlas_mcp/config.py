@@ -31,6 +31,8 @@ _UNSUPPORTED = {
     "headersHelper": "Atlas runs no helper for headers: put a token into headers as ${NAME}",
 }
 _NAME_CHARS = 200
+PLACE = re.compile(r"\$\{([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
+"""``${NAME}``, or ``${NAME:-text}`` with what stands there where the name has no value."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,14 @@ class ServerConfig:
     def digest(self) -> str:
         """What it connects to: a list of tools is good as long as this is the same. Placeholders are not filled."""
         what = [self.kind, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
-        return hashlib.sha256(json.dumps([what, dict(self.values)], sort_keys=True).encode()).hexdigest()[:32]
+        # Of a plugin's values only those it uses: others, such as the terminal's, are not the same every time.
+        used = {match[1]: self.values[match[1]] for match in self.places() if match[1] in self.values}
+        return hashlib.sha256(json.dumps([what, used], sort_keys=True).encode()).hexdigest()[:32]
+
+    def places(self) -> list[re.Match[str]]:
+        """Return every placeholder of the entry."""
+        texts = [self.command, self.cwd, self.url, *self.args, *self.env.values(), *self.headers.values()]
+        return [match for text in texts for match in PLACE.finditer(text)]
 
 
 def read_file(text: str, folder: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from atlas_sdk.errors import NeedsConsentError
 
-from .config import ServerConfig
+from .config import PLACE, ServerConfig
 
-_PLACE = re.compile(r"\$\{([A-Za-z_][\w.]*)(?::-([^}]*))?\}")
 INHERITED = (
     "PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME",
     "SHELL", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
@@ -30,11 +29,10 @@ def basic_environment() -> dict[str, str]:
 
 async def filled(config: ServerConfig, secret: Secret) -> ServerConfig:
     """Return the entry with every placeholder filled. Raises NeedsConsentError, which names the secret that lacks."""
-    texts = [config.command, config.cwd, config.url, *config.args, *config.env.values(), *config.headers.values()]
-    known = {match[1]: await _value(config, match, secret) for text in texts for match in _PLACE.finditer(text)}
+    known = {match[1]: await _value(config, match, secret) for match in config.places()}
 
     def fill(text: str) -> str:
-        return _PLACE.sub(lambda match: known[match[1]], text)
+        return PLACE.sub(lambda match: known[match[1]], text)
 
     return replace(
         config,

@@ -33,6 +33,8 @@ State: TypeAlias = Literal["idle", "starting", "running", "failed", "off"]
 
 CONNECT_SECONDS = 90.0
 """The first start of a server by npx or uvx downloads it."""
+RELIST_SECONDS = 0.2
+"""Changes come in bursts, and each list that differs makes a new generation of tools."""
 STEADY_SECONDS = 60.0
 """A server that ran for so long is no longer held to be one that dies at once."""
 BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
@@ -162,6 +164,9 @@ class Server:
                     await self._while_running(attempt, client)
         except Exception as caught:  # noqa: BLE001  # a server and what talks to it may raise anything
             error = _lone(caught)
+        except anyio.get_cancelled_exc_class():
+            attempt.stop()  # Atlas closes, and that is no failure of the server's
+            raise
         finally:
             self._settle(attempt, error, lasted=anyio.current_time() - began)
 
@@ -175,6 +180,7 @@ class Server:
             while not attempt.is_gone and not attempt.is_stopped:
                 await attempt.woken()
                 if attempt.is_stale and not attempt.is_gone and not attempt.is_stopped:
+                    await anyio.sleep(RELIST_SECONDS)
                     attempt.is_stale = False
                     await self._listed(await ask(client, server=self.config.name, digest=self.config.digest))
             group.cancel_scope.cancel()
@@ -198,7 +204,7 @@ class Server:
         else:
             self._failures = 1 if was_running and lasted > STEADY_SECONDS else self._failures + 1
             self._failed_at = anyio.current_time()
-            reason = self._reason(attempt, error, was_running=was_running)
+            reason = self._masked(self._reason(attempt, error, was_running=was_running))
             attempt.error = MisuseError(f"The MCP server {self.config.name} {reason}")
             if isinstance(error, AtlasError):
                 attempt.error = error
@@ -218,9 +224,12 @@ class Server:
 
     def _last_words(self) -> str:
         said = self._attempt.said.text() if self._attempt is not None else ""
+        return f" The last it said: {self._masked(said)[-_SAID_CHARS:]}" if said else ""
+
+    def _masked(self, text: str) -> str:
+        """Hide what the vault holds: a server may repeat what it was given."""
         log = self._ctx.services.get(LOG)
-        said = log.mask_known(said) if log is not None else said
-        return f" The last it said: {said[-_SAID_CHARS:]}" if said else ""
+        return log.mask_known(text) if log is not None else text
 
     def _status(self) -> str:
         status = self._attempt.status if self._attempt is not None else 0

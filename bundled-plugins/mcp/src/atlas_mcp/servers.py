@@ -179,7 +179,7 @@ class Servers:
             async with self._few:
                 await server.connected(folder)
         except AtlasError as error:
-            self._ctx.logger.info("Nothing was learnt from an MCP server: %s", error)
+            self._ctx.logger.debug("Nothing was learnt from an MCP server: %s", error)
         finally:
             done.set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from mcp.client import Client
 
 _HTTP_SECONDS = 30.0
+_LOGGERS = ("mcp", "client")
+"""The SDK's loggers (mcp 2.3). They repeat what servers send, and without a handler Python writes that to the terminal;
+what matters of it is in the sentence that says why a server failed."""
+_NOWHERE = logging.NullHandler()
 _MOST_EVENT_BYTES = 64_000_000  # as much as a line of a child process may hold
 
 
@@ -23,6 +28,9 @@ async def connected(config: ServerConfig, attempt: Attempt, asks: Asks) -> Async
     """Connect to a server whose placeholders are filled; leaving the block ends it."""
     from mcp import types
     from mcp.client import Client
+
+    for name in _LOGGERS:
+        logging.getLogger(name).addHandler(_NOWHERE)
 
     async def heard(message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification | types.PromptListChangedNotification):

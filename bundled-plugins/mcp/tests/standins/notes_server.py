@@ -107,7 +107,9 @@ def review(text: str, tone: str = "kind") -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if "sse" in sys.argv:
+        server.run("sse", host="127.0.0.1", port=int(sys.argv[1]))
+    elif len(sys.argv) > 1:
         server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
     else:
         server.run()

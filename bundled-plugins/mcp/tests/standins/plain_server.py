@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 ways = sys.argv[1:]
-tools = ["echo", "die", "environment", "grow", "roots", "sample", "elicit", "big"]
+tools = ["echo", "die", "environment", "grow", "roots", "sample", "elicit", "big", "hang"]
 if "many" in ways:
     tools = [f"tool_{number:03}" for number in range(200)]
 if "log" in ways:
@@ -48,7 +48,7 @@ def text(said, **more):
     return {"content": [{"type": "text", "text": said}], **more}
 
 
-def call(name, arguments):
+def call(name, arguments, token):
     if name == "die":
         say("The disk is on fire.", sys.stderr)
         os._exit(3)
@@ -63,6 +63,9 @@ def call(name, arguments):
     if name == "sample":
         message = {"role": "user", "content": {"type": "text", "text": "Say hello."}}
         return text(json.dumps(ask("sampling/createMessage", messages=[message], maxTokens=100)))
+    if name == "hang":
+        send(method="notifications/progress", params={"progressToken": token, "progress": 1, "message": "waiting"})
+        time.sleep(600)
     if name == "big":
         return text("x" * 1_000_000)
     if name == "elicit":
@@ -87,6 +90,8 @@ for line in sys.stdin:
         listed[0]["annotations"] = {"readOnlyHint": True}
         send(id=id, result={"tools": listed})
     elif method == "tools/call":
-        send(id=id, result=call(message["params"]["name"], message["params"].get("arguments") or {}))
+        name, arguments = message["params"]["name"], message["params"].get("arguments") or {}
+        token = message["params"].get("_meta", {}).get("progressToken")
+        send(id=id, result=call(name, arguments, token))
     elif id is not None and method is not None:
         send(id=id, error={"code": -32601, "message": "Method not found"})
