@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 WRITTEN = (
     "start",
     "guides/approval-gate",
+    "guides/channels",
     "guides/chat",
     "guides/files-and-commands",
     "guides/homes",
