@@ -17,7 +17,7 @@ import pytest
 from atlas_channels.outbox import DOUBT
 
 SCRIPT = Path(__file__).with_name("crashing_home.py")
-KILLS = int(os.environ.get("ATLAS_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("ATLAS_TEST_KILLS", "2"))
 BOUND_SECONDS = 20.0
 
 

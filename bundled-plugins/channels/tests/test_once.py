@@ -15,6 +15,7 @@ from atlas_channels.outbox import DOUBT, Item, Outbox
 from atlas_channels.prompts import Prompts
 from atlas_channels.schema import SCHEMA
 from atlas_sdk.channels import InboundFile
+from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import TurnEnded
 from atlas_sdk.messages import Message
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -270,6 +271,63 @@ async def test_what_failed_for_a_day_is_given_up_and_the_next_is_tried(outbox: O
 
     assert channel.chat("ada").texts == ["b"]
     assert await outbox.failures() == {"fake": 1}
+
+
+@VIRTUAL
+async def test_a_message_the_service_never_takes_does_not_keep_those_behind_it(outbox: Outbox) -> None:
+    class Picky(FakeChannel):
+        async def send(self, chat: str, text: str) -> None:
+            if text == "bad":
+                raise AtlasError("It has a word the service does not take.")
+            await super().send(chat, text)
+
+    channel = Picky()
+    await outbox.put(texts("bad", "a", "b"))
+    began = anyio.current_time()
+    async with anyio.create_task_group() as group:
+        group.start_soon(courier(outbox, channel).run)
+        await channel.until_shown("ada", "b")
+        took = anyio.current_time() - began
+        group.cancel_scope.cancel()
+
+    assert channel.chat("ada").texts == ["a", "b"]
+    assert took < 120
+    assert (await states(outbox))[0][0] == "failed"
+
+
+@VIRTUAL
+async def test_an_outage_of_an_hour_loses_nothing(outbox: Outbox) -> None:
+    class Away(FakeChannel):
+        async def send(self, chat: str, text: str) -> None:
+            if anyio.current_time() - began < 3600:
+                raise ConnectionError("unreachable")
+            await super().send(chat, text)
+
+    began = anyio.current_time()
+    channel = Away()
+    await outbox.put(texts("a", "b", "c"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(courier(outbox, channel).run)
+        await channel.until(lambda: len(channel.chat("ada").texts) == 3)
+        group.cancel_scope.cancel()
+
+    assert sorted(channel.chat("ada").texts) == ["a", "b", "c"]
+
+
+@VIRTUAL
+async def test_buttons_that_cannot_be_replaced_hold_up_nothing(outbox: Outbox) -> None:
+    class TooLate(FakeChannel):
+        async def settle(self, chat: str, prompt: str, said: str) -> None:
+            raise AtlasError("The message is too old to be changed.")
+
+    channel = TooLate()
+    await outbox.put([Item("fake", "ada", "settle", "s1", {"said": "Denied."}, "q1"), *texts("a")])
+    async with anyio.create_task_group() as group:
+        group.start_soon(courier(outbox, channel).run)
+        await channel.until_shown("ada", "a")
+        group.cancel_scope.cancel()
+
+    assert (await states(outbox))[0][0] == "failed"
 
 
 @VIRTUAL

@@ -31,6 +31,10 @@ RETRY_SECONDS = 300.0
 GIVE_UP_AFTER = timedelta(hours=24)
 FILE_TRIES = 5
 """A file that failed so often will not pass (it is too big, most likely), and a line says where it is."""
+SETTLE_TRIES = 3
+"""Buttons that cannot be replaced stay, and a press on them answers nothing."""
+STUCK_TRIES = 6
+"""After half a minute of failing, what is behind a message is tried before it."""
 WORKING_SECONDS = 10.0
 
 
@@ -88,7 +92,8 @@ class Courier:
         while True:
             kept = await self._kept(self._outbox.next, name, chat)
             if kept is not None:
-                await self._deliver(kept)
+                if not await self._passed_by(kept):
+                    await self._deliver(kept)
                 continue
             self._draining.discard(chat)
             # What came between that look and this line found the chat still being drained.
@@ -96,12 +101,28 @@ class Courier:
                 return
             self._draining.add(chat)
 
-    async def _deliver(self, kept: Kept) -> None:
+    async def _passed_by(self, stuck: Kept) -> bool:
+        """Let the next message go before one that failed often; say whether one was tried.
+
+        When that one arrives, the service is there and it is the message it does not take: it has one more try,
+        and is given up, so that it does not keep all that is behind it.
+        """
+        if stuck.tries < STUCK_TRIES:
+            return False
+        other = await self._kept(self._outbox.next, stuck.item.channel, stuck.item.chat, after=stuck.number)
+        if other is None or other.tries >= STUCK_TRIES:
+            return False
+        if await self._deliver(other):
+            await self._deliver(stuck, is_last=True)
+        return True
+
+    async def _deliver(self, kept: Kept, *, is_last: bool = False) -> bool:
+        """Send one item and keep what came of it; say whether it arrived. ``is_last`` gives up when it does not."""
         if kept.item.kind == "ask" and not await self._prompts.waits(kept.item.subject):
             await self._kept(self._outbox.end, kept, "dropped")
-            return
+            return False
         if not await self._kept(self._outbox.begin, kept):
-            return
+            return False
         error: Exception | None = None
         async with anyio.create_task_group() as group:
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + SEND_SECONDS) as sending:
@@ -109,24 +130,25 @@ class Courier:
                 error = await attempt(self._hand_over, kept)
             # What came of it is kept even when the channel is being cancelled: else it would be in doubt.
             with anyio.move_on_after(GRACE_SECONDS, shield=True) as keeping:
-                wait = await self._ended(kept, error, in_time=not sending.cancelled_caught)
+                wait = await self._ended(kept, error, in_time=not sending.cancelled_caught, is_last=is_last)
             if keeping.cancelled_caught:
-                wait = await self._ended(kept, error, in_time=not sending.cancelled_caught)
+                wait = await self._ended(kept, error, in_time=not sending.cancelled_caught, is_last=is_last)
             group.cancel_scope.cancel()
         await anyio.sleep(wait)
+        return error is None and not sending.cancelled_caught
 
-    async def _ended(self, kept: Kept, error: Exception | None, *, in_time: bool) -> float:
+    async def _ended(self, kept: Kept, error: Exception | None, *, in_time: bool, is_last: bool) -> float:
         """Keep how a send ended, and return how long to wait before the next."""
         if not in_time:
             instead = [doubt(kept.item.channel, kept.item.chat, kept.number)]
             await self._kept(self._outbox.end, kept, "unsure", instead=instead)
         elif error is not None:
-            return await self._failed(kept, error)
+            return await self._failed(kept, error, is_last=is_last)
         else:
             await self._kept(self._outbox.end, kept, "sent")
         return 0.0
 
-    async def _failed(self, kept: Kept, error: Exception) -> float:
+    async def _failed(self, kept: Kept, error: Exception, *, is_last: bool) -> float:
         item, now = kept.item, self._ctx.clock.now()
         told = {"channel": item.channel, "tries": kept.tries + 1}
         if item.kind == "file" and kept.tries + 1 >= FILE_TRIES:
@@ -134,7 +156,8 @@ class Courier:
             line = Item(item.channel, item.chat, "text", f"{item.source}:line", {"text": _line(item)}, item.subject)
             await self._kept(self._outbox.end, kept, "failed", instead=[line])
             return 0.0
-        if kept.failing_since is not None and now - kept.failing_since > GIVE_UP_AFTER:
+        too_long = kept.failing_since is not None and now - kept.failing_since > GIVE_UP_AFTER
+        if is_last or too_long or (item.kind == "settle" and kept.tries + 1 >= SETTLE_TRIES):
             self._ctx.logger.error("A message was given up: %s", sentence(error), extra=told)
             await self._kept(self._outbox.end, kept, "failed")
             return 0.0

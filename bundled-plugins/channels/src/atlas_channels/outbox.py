@@ -105,13 +105,15 @@ class Outbox:
         rows = await self._ctx.services.need(STORE).read(lambda reading: reading.rows(sql, channel=channel))
         return tuple(row["chat"] for row in rows)
 
-    async def next(self, channel: str, chat: str) -> Kept | None:
-        """Return what comes next in a chat."""
+    async def next(self, channel: str, chat: str, *, after: int = 0) -> Kept | None:
+        """Return what comes next in a chat, after the item of a number where one is given."""
         sql = (
             "SELECT * FROM channels_outbox WHERE channel = :channel AND chat = :chat AND state = 'waiting' "
-            "ORDER BY number LIMIT 1"
+            "AND number > :after ORDER BY number LIMIT 1"
         )
-        rows = await self._ctx.services.need(STORE).read(lambda reading: reading.rows(sql, channel=channel, chat=chat))
+        rows = await self._ctx.services.need(STORE).read(
+            lambda reading: reading.rows(sql, channel=channel, chat=chat, after=after)
+        )
         return _kept(rows[0]) if rows else None
 
     async def begin(self, kept: Kept) -> bool:
@@ -167,7 +169,10 @@ class Outbox:
 
     async def failures(self) -> dict[str, int]:
         """Return how many messages were given up, by channel, as far back as is remembered."""
-        sql = "SELECT channel, count(*) AS count FROM channels_outbox WHERE state = 'failed' GROUP BY channel"
+        sql = (
+            "SELECT channel, count(*) AS count FROM channels_outbox "
+            "WHERE state = 'failed' AND kind IN ('text', 'ask') GROUP BY channel"
+        )
         rows = await self._ctx.services.need(STORE).read(lambda reading: reading.rows(sql))
         return {row["channel"]: row["count"] for row in rows}
 
