@@ -16,6 +16,7 @@ from atlas_channels.methods import methods
 from atlas_channels.pairing import Pairing
 from atlas_channels.schema import SCHEMA as TABLES
 from atlas_sdk.channels import Inbound
+from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.services.pairing import PAIRING
 from atlas_sdk.services.store import STORE
@@ -43,6 +44,13 @@ class World:
     @hookimpl
     def atlas_providers(self) -> list[Any]:
         return [self.model]
+
+    @hookimpl
+    def atlas_commands(self) -> list[SlashCommand]:
+        async def shout(text: str, host: CommandHost) -> str:
+            return text.upper()
+
+        return [SlashCommand("shout", "Say it louder.", shout)]
 
     @hookimpl
     def atlas_tools(self) -> list[Tool]:

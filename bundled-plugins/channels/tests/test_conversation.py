@@ -222,3 +222,30 @@ async def test_a_long_reply_comes_in_pieces_in_order(open_home: Open, world: Wor
 
     assert all(len(piece) <= 4000 for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
+
+
+async def test_a_slash_command_of_the_home_is_answered_without_a_model(
+    open_home: Open, world: World, channel: FakeFileChannel
+) -> None:
+    async with open_home() as app:
+        await let_in(app, channel, "ada")
+        await channel.says("/shout hello")
+        await channel.until_shown("ada", "HELLO")
+
+    assert replies(channel) == ["HELLO"]
+    assert world.model.requests == []
+
+
+async def test_a_notice_that_starts_a_turn_is_answered_in_the_chat(
+    open_home: Open, world: World, channel: FakeFileChannel
+) -> None:
+    world.model.add("One.", "The build is done.")
+    async with open_home() as app:
+        await let_in(app, channel, "ada")
+        await channel.says("first")
+        await channel.until_shown("ada", "One.")
+        (conversation,) = await conversations(app)
+        await app.services.need(CONVERSATIONS).notify(conversation.id, "exit 0", source="shell")
+        await channel.until_shown("ada", "The build is done.")
+
+    assert replies(channel) == ["One.", "The build is done."]
