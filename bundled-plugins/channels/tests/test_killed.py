@@ -18,13 +18,18 @@ from atlas_channels.outbox import DOUBT
 
 SCRIPT = Path(__file__).with_name("crashing_home.py")
 KILLS = int(os.environ.get("ATLAS_TEST_KILLS", "2"))
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 45.0
+"""A start takes a second, and many on a machine that does much else at a low priority."""
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     (folder / "ready").unlink(missing_ok=True)
     process = subprocess.Popen([sys.executable, str(SCRIPT), str(folder)])
-    until(lambda: (folder / "ready").exists())
+    try:
+        until(lambda: (folder / "ready").exists())
+    except BaseException:
+        process.kill()
+        raise
     return process
 
 
@@ -36,7 +41,7 @@ def until(is_so: object) -> None:
 
 
 @pytest.mark.slow  # each start of a home in a process of its own takes half a second
-@pytest.mark.timeout(30 + 5 * KILLS)
+@pytest.mark.timeout(60 + 15 * KILLS)
 def test_a_kill_at_any_moment_takes_nothing_twice_and_loses_nothing_in_silence(tmp_path: Path) -> None:
     chance = random.Random(5)
     inbox, out = tmp_path / "in", tmp_path / "out.log"
@@ -50,13 +55,15 @@ def test_a_kill_at_any_moment_takes_nothing_twice_and_loses_nothing_in_silence(t
         process.send_signal(signal.SIGKILL)
         process.wait()
     process = start(tmp_path)
-    (inbox / "999").write_text("<last>")
-    until(lambda: not list(inbox.iterdir()) and "re <last>" in out.read_text())
     database = sqlite3.connect(tmp_path / "home" / "atlas.db")
-    under_way = "SELECT count(*) FROM channels_outbox WHERE state IN ('waiting', 'sending')"
-    until(lambda: database.execute(under_way).fetchone()[0] == 0)
-    process.kill()
-    process.wait()
+    try:
+        (inbox / "999").write_text("<last>")
+        until(lambda: not list(inbox.iterdir()) and "re <last>" in out.read_text())
+        under_way = "SELECT count(*) FROM channels_outbox WHERE state IN ('waiting', 'sending')"
+        until(lambda: database.execute(under_way).fetchone()[0] == 0)
+    finally:
+        process.kill()
+        process.wait()
 
     said = Counter(row[0] for row in database.execute("SELECT client_id FROM message WHERE role = 'user'"))
     lines = Counter(out.read_text().splitlines())
@@ -68,5 +75,7 @@ def test_a_kill_at_any_moment_takes_nothing_twice_and_loses_nothing_in_silence(t
     assert set(said.values()) == {1}
     assert set(answers.values()) == {1}
     silent = "SELECT count(*) FROM turn WHERE id NOT IN (SELECT subject FROM channels_outbox)"
-    assert database.execute(silent).fetchone()[0] == 0
+    found = database.execute(silent).fetchone()[0]
+    database.close()
+    assert found == 0
     assert doubts == states["unsure"]

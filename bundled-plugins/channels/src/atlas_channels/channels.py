@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import mimetypes
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -13,7 +13,7 @@ from atlas_sdk.channels import LIMIT_CHARS, Channel, LimitedChannel
 from atlas_sdk.checks import Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
-from atlas_sdk.events import Noticed
+from atlas_sdk.events import Noticed, PluginChanged
 from atlas_sdk.ids import new_id
 from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.services.channels import CHANNELS, ChannelRow
@@ -22,14 +22,13 @@ from atlas_sdk.services.home import HOME, Added
 from atlas_sdk.services.store import STORE
 
 from .chats import Chats
-from .courier import Courier
-from .follower import Follower
 from .foreign import attempt, sentence
-from .inbound import Host
 from .outbox import Item, Outbox
 from .pairing import Pairing
-from .prompts import Prompts
-from .splitting import LEAST_CHARS, split
+
+if TYPE_CHECKING:  # what runs a channel is loaded when there is one: every command opens the home, few run a channel
+    from .courier import Courier
+    from .inbound import Host
 
 STOP_SECONDS = 5.0
 COMPOSING_SECONDS = 0.01
@@ -60,13 +59,13 @@ class Channels:
         self._ctx = ctx
         self._outbox = Outbox(ctx)
         self._chats = Chats(ctx)
-        self._prompts = Prompts(ctx)
         self._running: dict[str, Running] = {}
         self._failed: dict[str, tuple[str, str]] = {}  # plugin and reason, by channel
         self._doubled: set[tuple[str, str]] = set()
         self._changed: set[str] = set()
         self._news = anyio.Event()
         self._serves = False
+        self._follows = False
         self.pairing = Pairing(ctx, self.wake, self._forgotten)
 
     async def list(self) -> tuple[ChannelRow, ...]:
@@ -88,6 +87,8 @@ class Channels:
         return ChannelRow(name=name, plugin=plugin, state="off", why="" if self._serves else SERVER)
 
     async def deliver(self, channel: str, chat: str, text: str) -> None:
+        from .splitting import split
+
         await self._need_chat(channel, chat)
         source = f"deliver:{new_id()}"
         pieces = split(text, self.limit_chars(channel))
@@ -104,7 +105,7 @@ class Channels:
             data = await anyio.Path(path).read_bytes()
         except OSError as error:
             raise NotFoundError(f"{path} cannot be sent: {error.strerror}.") from error
-        media_type = media_type or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        media_type = media_type or "application/octet-stream"
         kept = await self._ctx.services.need(STORE).keep(data, media_type=media_type, name=path.name)
         about = {"attachment": kept.id, "name": path.name, "media_type": media_type, "size": len(data)}
         await self._outbox.put([Item(channel, chat, "file", f"deliver:{new_id()}", about)])
@@ -129,12 +130,21 @@ class Channels:
         await attempt(self._outbox.forget_old)
         await self._chats.load()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(Follower(self._ctx, self._chats, self).run)
+            await tasks.start(self._watch)
             while True:
                 news, changed = self._news, self._changed
                 self._changed = set()
                 await self._bring_about(tasks, changed)
                 await news.wait()
+
+    async def _watch(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        async with self._ctx.services.need(EVENTS).subscribe() as feed:
+            task_status.started()
+            async for numbered in feed:
+                if isinstance(numbered.event, PluginChanged):
+                    self._changed.add(numbered.event.name)
+                    self._news.set()
+                    self._news = anyio.Event()
 
     async def _composed(self) -> None:
         """Wait until the home knows what its plugins add: this one's own methods are then among it."""
@@ -164,9 +174,18 @@ class Channels:
                 self._start(tasks, added)
 
     def _start(self, tasks: anyio.abc.TaskGroup, added: Added) -> None:
-        parts = {"pairing": self.pairing, "chats": self._chats, "prompts": self._prompts, "outbox": self._outbox}
+        from .courier import Courier
+        from .follower import Follower
+        from .inbound import Host
+        from .prompts import Prompts
+
+        if not self._follows:
+            self._follows = True
+            tasks.start_soon(Follower(self._ctx, self._chats, self).run)
+        prompts = Prompts(self._ctx)
+        parts = {"pairing": self.pairing, "chats": self._chats, "prompts": prompts, "outbox": self._outbox}
         host = Host(self._ctx, added.name, wake=self.wake, **parts)  # type: ignore[arg-type]  # each by its own name
-        running = Running(added, host, Courier(self._ctx, added.item, self._outbox, self._prompts))
+        running = Running(added, host, Courier(self._ctx, added.item, self._outbox, prompts))
         self._running[added.name] = running
         tasks.start_soon(self._run_one, running)
 
@@ -213,14 +232,10 @@ class Channels:
 
     def limit_chars(self, channel: str) -> int:
         """How long a message of a channel may be."""
+        from .splitting import LEAST_CHARS
+
         item = next((added.item for added in self._added() if added.name == channel), None)
         return max(LEAST_CHARS, item.limit_chars) if isinstance(item, LimitedChannel) else LIMIT_CHARS
-
-    def plugin_changed(self, name: str) -> None:
-        """A plugin was turned on or off."""
-        self._changed.add(name)
-        self._news.set()
-        self._news = anyio.Event()
 
     def _forgotten(self, channel: str, chat: str) -> None:
         self.working(channel, chat, False)

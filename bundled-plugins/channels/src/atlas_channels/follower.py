@@ -17,7 +17,6 @@ from atlas_sdk.events import (
     FileSent,
     MessageAdded,
     NumberedEvent,
-    PluginChanged,
     QuestionAsked,
     QuestionSettled,
     TurnEnded,
@@ -63,9 +62,6 @@ class Ways(Protocol):
 
     def limit_chars(self, channel: str) -> int:
         """How long a message of a channel may be."""
-
-    def plugin_changed(self, name: str) -> None:
-        """A plugin was turned on or off."""
 
 
 class Follower:
@@ -207,9 +203,7 @@ class Follower:
 
     def _show(self, event: Event) -> None:
         """Tell of what only matters at the moment."""
-        if isinstance(event, PluginChanged):
-            self._ways.plugin_changed(event.name)
-        elif isinstance(event, TurnStarted | TurnEnded) and (of := self._chats.of(event.conversation)):
+        if isinstance(event, TurnStarted | TurnEnded) and (of := self._chats.of(event.conversation)):
             self._ways.working(*of, isinstance(event, TurnStarted))
 
     async def _patiently(self, work: Callable[[], Awaitable[None]]) -> None:
