@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from atlas_sdk import register as register_module
 from atlas_sdk.author_context import AuthorContext, LlmError, LlmMessage
+from atlas_sdk.authored import called
 from atlas_sdk.channels import FileChannel, Prompt
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.executors import Capabilities, Detection, Executor
@@ -442,3 +443,22 @@ async def test_a_registered_tool_and_hook_work_in_a_conversation(
     assert "Hello, Ada!" in said
     assert "Not him." in said
     assert sorted(event["tool_input"]["name"] for event in told) == ["Ada", "Mallory"]
+
+
+async def test_what_a_plain_function_shows_is_shown_from_the_event_loop() -> None:
+    """A feed is woken by it, which a thread must not do."""
+
+    class Host:
+        shown: ClassVar[list[tuple[str, int]]] = []
+
+        def progress(self, text: str) -> None:
+            self.shown.append((text, threading.get_ident()))
+
+    def run(host: Any) -> int:
+        host.progress("At work")
+        return threading.get_ident()
+
+    thread = await called(run, Host())
+
+    assert Host.shown == [("At work", threading.get_ident())]
+    assert thread != threading.get_ident()

@@ -6,11 +6,13 @@ when they are registered.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+import anyio.from_thread
 import anyio.to_thread
 
 from .channels import ChannelHost, Prompt
@@ -71,8 +73,23 @@ async def called(run: Callable[..., Any], *arguments: Any) -> Any:
     """Call an author's function: one that is async here, a plain one in a worker thread, so that it holds up nobody."""
     if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(getattr(run, "__call__", None)):  # noqa: B004  # an object whose call is async
         return await run(*arguments)
-    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True)
+    brought = [_ThreadHost(one) if callable(getattr(one, "progress", None)) else one for one in arguments]
+    answer = await anyio.to_thread.run_sync(lambda: run(*brought), abandon_on_cancel=True)
     return await answer if inspect.isawaitable(answer) else answer
+
+
+class _ThreadHost:
+    """A call's host for a function in a worker thread: what it shows is shown from the event loop, where it belongs."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def progress(self, text: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the call was stopped, and nobody waits for its thread any more
+            anyio.from_thread.run_sync(self._host.progress, text)
 
 
 class RegisteredReader:
