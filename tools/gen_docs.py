@@ -25,13 +25,14 @@ MADE = "<!-- Made by tools/gen_docs.py from the code. Change the code and run it
 
 
 def commands() -> str:
-    import typer
     from typer.main import get_command
 
-    from atlas_kernel.cli import VERSION
+    from atlas_kernel.cli import VERSION, tree
     from atlas_kernel.discovery import discover
 
     found = [VERSION] + [command for manifest in discover().manifests.values() for command in manifest.cli]
+    helps = {command.name: command.help for command in found}
+    root: Any = get_command(tree(found))
     lines = [
         "# Commands",
         "",
@@ -40,24 +41,14 @@ def commands() -> str:
         "Every command runs in the home that `atlas home use` chose, unless `--home NAME` stands before it.",
         "",
     ]
-    for entry in sorted(found, key=lambda command: command.name):
-        module, _, attribute = entry.target.partition(":")
-        target = getattr(importlib.import_module(module), attribute)
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        if isinstance(target, typer.Typer):
-            app.add_typer(target, name=entry.name, help=entry.help)
-        else:
-            app.command(entry.name, help=entry.help)(target)
-            app.callback()(lambda: None)
-        group: Any = get_command(app)
-        command = group.commands[entry.name]
-        leaves = [(entry.name, command)]
+    for first, command in sorted(root.commands.items()):
+        leaves = [(first, command)]
         if hasattr(command, "commands"):
-            lines += [f"## `atlas {entry.name}`", "", entry.help, ""]
-            leaves = [(f"{entry.name} {name}", leaf) for name, leaf in command.commands.items()]
+            lines += [f"## `atlas {first}`", "", helps[first], ""]
+            leaves = [(f"{first} {name}", leaf) for name, leaf in command.commands.items()]
         for name, leaf in leaves:
             level = "###" if " " in name else "##"
-            lines += [f"{level} `atlas {name}`", "", (leaf.help or entry.help).strip(), ""]
+            lines += [f"{level} `atlas {name}`", "", (leaf.help or helps[name]).strip(), ""]
             shown = [parameter for parameter in leaf.params if not getattr(parameter, "hidden", False)]
             usage = " ".join(_usage(parameter) for parameter in shown)
             lines += ["```", f"atlas {name} {usage}".rstrip(), "```", ""]

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.main import get_command
 
 from atlas_docs.pages import all_pages, page_named
-from atlas_kernel.cli import VERSION
+from atlas_kernel.cli import VERSION, tree
 from atlas_kernel.discovery import discover
 from atlas_sdk.sections import CORE_SECTIONS
 
@@ -80,18 +79,8 @@ def anchors(path: Path) -> set[str]:
 @cache
 def commands() -> dict[str, Any]:
     """The real commands, as the terminal makes them of the manifests."""
-    found: dict[str, Any] = {}
-    for entry in [VERSION, *(one for manifest in discover().manifests.values() for one in manifest.cli)]:
-        module, _, attribute = entry.target.partition(":")
-        target = getattr(importlib.import_module(module), attribute)
-        app = typer.Typer(add_completion=False)
-        if isinstance(target, typer.Typer):
-            app.add_typer(target, name=entry.name)
-        else:
-            app.command(entry.name)(target)
-        app.callback()(lambda: None)
-        found[entry.name] = get_command(app).commands[entry.name]  # type: ignore[attr-defined]  # a group, by the callback
-    return found
+    found = [VERSION, *(one for manifest in discover().manifests.values() for one in manifest.cli)]
+    return dict(get_command(tree(found)).commands)  # type: ignore[attr-defined]  # a group, by the callback
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
@@ -47,8 +48,7 @@ def _run(arguments: list[str]) -> int:
     home_name, rest = _global_options(arguments)
     homes = Homes.of_user(os.environ)
     completing = COMPLETE_VARIABLE in os.environ
-    name = rest[0] if rest else ""
-    if name == "home" and home_name is not None:
+    if rest[:1] == ["home"] and home_name is not None:
         raise MisuseError("--home does not go with atlas home.", hint="Name the home after the command.")
     home = homes.find(home_name, os.environ)
     found = discover(cache=home.folder / "cache" / "plugins.json", folders=home.plugins)
@@ -59,21 +59,24 @@ def _run(arguments: list[str]) -> int:
         if choices.wants(manifest) and choices.consented(manifest)
     }
     commands = {VERSION.name: VERSION}
-    for manifest in manifests.values():
-        for command in manifest.cli:
-            commands.setdefault(command.name, command)
+    for command in (command for manifest in manifests.values() for command in manifest.cli):
+        commands.setdefault(command.name, command)
+    brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}
+    name = words if (words := " ".join(rest[:2])) in brought else "".join(rest[:1])
     if not completing and (not rest or name in ("--help", "-h", "help")):
         sys.stdout.write(_help(commands))
         return int(ExitCode.DONE)
     if not completing and name not in commands:
-        off = [one.name for one in found.manifests.values() if name in {command.name for command in one.cli}]
-        if off:
-            raise MisuseError(f"The command {name} is off.", hint=f"Turn it on: atlas plugins enable {off[0]}.")
-        near = _near(name, commands)
-        hint = f"Did you mean {near!r}? " if near else ""
+        if off := brought.get(name):
+            raise MisuseError(f"The command {name} is off.", hint=f"Turn it on: atlas plugins enable {off}.")
+        import difflib
+
+        near = difflib.get_close_matches(name, commands, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
         raise MisuseError(f"There is no command {name!r}.", hint=f"{hint}atlas --help lists them.")
-    chosen = list(commands.values()) if completing else [commands[name]]
-    return _invoke(chosen, rest, HomeTerminal(home, manifests))
+    group = [commands[one] for one in commands if one.startswith(f"{name} ") and rest[1:2] in ([], ["--help"])]
+    chosen = list(commands.values()) if completing else [commands[name], *group]
+    return _invoke(tree(chosen), rest, HomeTerminal(home, manifests))
 
 
 def _global_options(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -86,19 +89,28 @@ def _global_options(arguments: list[str]) -> tuple[str | None, list[str]]:
     return None, arguments
 
 
-def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: HomeTerminal) -> int:
+def tree(commands: Sequence[CliCommand]) -> Any:
+    """Return commands as one typer application; ``plugins new`` stands in the group ``plugins``, whoever has that."""
     import typer
 
-    root = typer.Typer(
-        name="atlas", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
-    )
-    root.callback()(_nothing)
-    for command in commands:
-        target = _load(command)
+    plain: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "no_args_is_help": True}
+    groups = {"": typer.Typer(name="atlas", add_completion=False, **plain)}
+    groups[""].callback()(_nothing)
+    for command in sorted(commands, key=lambda one: one.name.count(" ")):
+        group, _, name = command.name.rpartition(" ")
+        module, _, attribute = command.target.partition(":")
+        target: Any = getattr(importlib.import_module(module), attribute)
+        if group not in groups:  # its own plugin is not imported for what another one adds to it
+            groups[""].add_typer(groups.setdefault(group, typer.Typer(**plain)), name=group)
         if isinstance(target, typer.Typer):
-            root.add_typer(target, name=command.name, help=command.help, no_args_is_help=True)
+            groups[command.name] = deepcopy(target)  # others' commands go in, and the plugin's own object stays its own
+            groups[group].add_typer(groups[command.name], name=name, help=command.help, no_args_is_help=True)
         else:
-            root.command(command.name, help=target.__doc__ or command.help)(target)
+            groups[group].command(name, help=target.__doc__ or command.help)(target)
+    return groups[""]
+
+
+def _invoke(root: Any, arguments: list[str], terminal: HomeTerminal) -> int:
     if COMPLETE_VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 
@@ -112,12 +124,6 @@ def _invoke(commands: Sequence[CliCommand], arguments: list[str], terminal: Home
     return int(ExitCode.DONE)
 
 
-def _load(command: CliCommand) -> Callable[..., Any]:
-    module, _, attribute = command.target.partition(":")
-    target: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    return target
-
-
 def version(json: bool = False) -> None:
     """Print the installed version."""
     sys.stdout.write(f'{{"version": "{__version__}"}}\n' if json else f"atlas {__version__}\n")
@@ -128,21 +134,15 @@ def _nothing() -> None:
 
 
 def _help(commands: dict[str, CliCommand]) -> str:
-    width = max(len(name) for name in commands) + 2
+    width = max(map(len, names := sorted(name for name in commands if " " not in name))) + 2
     lines = [
         "Usage: atlas [--home NAME] COMMAND [ARGUMENT ...]",
         "",
         "Atlas, a personal agent that runs on your own machine.",
         "",
         "Commands:",
-        *(f"  {name:<{width}}{commands[name].help}" for name in sorted(commands)),
+        *(f"  {name:<{width}}{commands[name].help}" for name in names),
         "",
         "atlas COMMAND --help says more of one. atlas docs start is the first page to read.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _near(name: str, commands: dict[str, CliCommand]) -> str:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(name, commands, 1)), "")

@@ -10,7 +10,12 @@ Source: TypeAlias = Literal["bundled", "package", "folder"]
 
 @dataclass(frozen=True)
 class CliCommand:
-    """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer``, imported when it is run."""
+    """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer`` or a function, imported to run it.
+
+    A ``name`` of two words stands in the group of the first, whichever plugin brought that: ``plugins validate`` is
+    ``atlas plugins validate``, and to run it nothing of the plugin that has ``plugins`` is imported. The first plugin
+    by name keeps a name.
+    """
 
     name: str
     help: str
