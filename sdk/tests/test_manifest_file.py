@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from atlas_sdk import API_VERSION
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest
-from atlas_sdk.manifest_file import MANIFEST, ManifestError, declared, digest, read_manifest
+from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, ManifestError, declared, digest, read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +78,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
         folder=str(tmp_path),
         api=2,
         provides=("notes@1",),
-        requires=("store@1",),
+        requires=("store@1", FOLDER_FORMAT),
         uses=("llm@2",),
         tools=("add_note",),
         network=("api.example.com",),
@@ -92,7 +92,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
 def test_what_other_programs_put_there_is_left_alone(tmp_path: Path) -> None:
     found = read(tmp_path, {"name": "notes", "author": {"name": "Ada"}, "hooks": {}, "atlas": {"shine": True}})
 
-    assert found == Manifest("notes", folder=str(tmp_path))
+    assert found == Manifest("notes", folder=str(tmp_path), requires=(FOLDER_FORMAT,))
 
 
 def test_only_a_bundled_plugin_is_on_from_the_start(tmp_path: Path) -> None:
@@ -245,3 +245,24 @@ def test_a_new_version_that_adds_nothing_asks_nothing() -> None:
     after = Manifest("notes", version="2", description="New.", tools=("a",), folder="/b")
 
     assert digest(before) == digest(after)
+
+
+# --- what editors and strangers put into it ------------------------------------------------------
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read_over(tmp_path: Path) -> None:
+    assert read(tmp_path, b'\xef\xbb\xbf{\r\n"name":"helper"\r\n}').name == "helper"
+
+
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    assert "'name' twice" in refused(tmp_path, '{"name":"helper","name":"evil"}')
+
+
+def test_a_manifest_of_many_megabytes_is_not_read(tmp_path: Path) -> None:
+    assert "over 1,000,000 bytes" in refused(tmp_path, '{"name":"helper","description":"' + "@" * 2_000_000 + '"}')
+
+
+def test_a_range_that_is_none_is_refused(tmp_path: Path) -> None:
+    wanted = {"name": "helper", "dependencies": [{"name": "b", "version": ">=<1"}]}
+
+    assert "'>=<1' is no range of versions" in refused(tmp_path, wanted)

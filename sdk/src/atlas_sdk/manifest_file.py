@@ -15,6 +15,7 @@ from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, M
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 FOLDER_FORMAT = "folders@1"
 """The service that reads plugin folders; each folder needs it."""
+_MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
@@ -35,7 +36,11 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     """
     path = folder / MANIFEST
     try:
-        found = json.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ManifestError(f"{path} has over {_MOST_BYTES:,} bytes, as no manifest has.")
+        found = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_once)
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
@@ -61,6 +66,16 @@ def declared(manifest: Manifest) -> dict[str, Any]:
 def digest(manifest: Manifest) -> str:
     """Return the digest of what a plugin declares: consent holds for this and no more."""
     return hashlib.sha256(json.dumps(declared(manifest), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice: what is shown to the owner and what is used could be two things."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has {again[:40]!r} twice")
+    return found
 
 
 class _Reader:
@@ -138,6 +153,8 @@ class _Reader:
             name, asked = (item, "") if isinstance(item, str) else (item.get("name"), item.get("version", ""))
             if not isinstance(name, str) or not isinstance(asked, str):
                 raise ManifestError(f"{self.path}: a dependency's name and version must be text.")
+            if not Dependency(name, asked).is_sound():
+                raise ManifestError(f"{self.path}: {asked[:40]!r} is no range of versions, such as ^2.1.")
             found.append(Dependency(name, asked))
         return tuple(found)
 
