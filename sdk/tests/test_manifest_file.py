@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from atlas_sdk import API_VERSION
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, ManifestError, declared, digest, read_manifest
+from atlas_sdk.manifest_file import (
+    FOLDER_FORMAT,
+    MANIFEST,
+    ManifestError,
+    declared,
+    digest,
+    plugin_folders,
+    read_manifest,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +44,7 @@ def read(folder: Path, value: Any) -> Manifest:
 
 def refused(folder: Path, value: Any) -> str:
     with pytest.raises(ManifestError) as refusal:
-        read(folder, value)
+        read_manifest(written(folder, value), source="package")
     assert refusal.value.exit_code == ExitCode.MISUSE
     return str(refusal.value)
 
@@ -136,14 +144,14 @@ def test_nesting_without_an_end_is_refused(tmp_path: Path) -> None:
 
 def test_a_manifest_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="cannot be read"):
-        read_manifest(tmp_path, source="folder")
+        read_manifest(tmp_path, source="package")
 
 
 def test_a_manifest_that_is_a_folder_is_said(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).mkdir(parents=True)
 
     with pytest.raises(ManifestError, match="cannot be read"):
-        read_manifest(tmp_path, source="folder")
+        read_manifest(tmp_path, source="package")
 
 
 @pytest.mark.parametrize(
@@ -247,19 +255,64 @@ def test_a_new_version_that_adds_nothing_asks_nothing() -> None:
     assert digest(before) == digest(after)
 
 
-# --- what editors and strangers put into it ------------------------------------------------------
+# --- folders, as Claude Code takes them ----------------------------------------------------------
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_read_over(tmp_path: Path) -> None:
-    assert read(tmp_path, b'\xef\xbb\xbf{\r\n"name":"helper"\r\n}').name == "helper"
+def test_a_folder_without_a_manifest_is_named_after_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "My_Notes"
+    (folder / "skills").mkdir(parents=True)
+
+    assert read_manifest(folder, source="folder").name == "my-notes"
 
 
-def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    assert "'name' twice" in refused(tmp_path, '{"name":"helper","name":"evil"}')
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("notes/..", "notes"), ("My Notes", "my-notes"), ("fooBar", "foo-bar"), ("日本", "place"), (7, "place")],
+)
+def test_a_folders_name_is_put_in_kebab_case(tmp_path: Path, name: Any, kept: str) -> None:
+    folder = tmp_path / "place"
+    folder.mkdir()
+
+    assert read_manifest(written(folder, {"name": name}), source="folder").name == kept
 
 
-def test_a_manifest_of_many_megabytes_is_not_read(tmp_path: Path) -> None:
-    assert "over 1,000,000 bytes" in refused(tmp_path, '{"name":"helper","description":"' + "@" * 2_000_000 + '"}')
+def test_a_folders_manifest_may_have_a_comma_too_many(tmp_path: Path) -> None:
+    (tmp_path / ".claude-plugin").mkdir()
+    (tmp_path / MANIFEST).write_text('\ufeff{"name": "notes", // mine\n "version": "2",}', encoding="utf-8")
+
+    assert read_manifest(tmp_path, source="folder").version == "2"
+
+
+def test_what_a_folders_files_add_is_part_of_consent(tmp_path: Path) -> None:
+    written(tmp_path, {"name": "erp", "userConfig": {"apiToken": {"sensitive": True}, "url": {"default": "https://a"}}})
+    before = read_manifest(tmp_path, source="folder")
+    (tmp_path / ".mcp.json").write_text(json.dumps({"erp": {"command": "erp", "args": ["${ERP_KEY}", "${HOME}"]}}))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "erp").write_text("#!/bin/sh\n")
+    (tmp_path / "hooks").mkdir()
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}
+    (tmp_path / "hooks" / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [hook], "SessionEnd": [hook]}}))
+
+    after = read_manifest(tmp_path, source="folder")
+
+    assert declared(before) == {"secrets": ["ERP_API_TOKEN"], "settings": ["url"]}
+    assert declared(after) == {
+        "secrets": ["ERP_KEY", "ERP_API_TOKEN"],
+        "settings": ["url"],
+        "hook_commands": ["PreToolUse (Bash)"],
+        "mcp_servers": ["erp (erp ${ERP_KEY} ${HOME})"],
+        "programs": ["erp"],
+    }
+    assert digest(before) != digest(after)
+
+
+def test_what_is_no_plugin_is_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "junk" / "src").mkdir(parents=True)
+    (tmp_path / ".hidden" / "skills").mkdir(parents=True)
+    (tmp_path / "notes" / "skills").mkdir(parents=True)
+
+    assert plugin_folders(tmp_path) == [tmp_path / "notes"]
+    assert plugin_folders(tmp_path / "nowhere") == []
 
 
 def test_a_range_that_is_none_is_refused(tmp_path: Path) -> None:

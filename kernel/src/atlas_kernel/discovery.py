@@ -9,7 +9,7 @@ from pathlib import Path
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest, Source
-from atlas_sdk.manifest_file import MANIFEST, ManifestError, read_manifest
+from atlas_sdk.manifest_file import ManifestError, plugin_folders, read_manifest
 
 BESIDE = ".packages"
 """Where in the home's ``plugins/`` the packages are that were installed beside Atlas."""
@@ -49,15 +49,12 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
                 manifests[name] = manifest
         except AtlasError as error:
             broken[name] = str(error)
-    for path in sorted(folders.glob("*/" + str(MANIFEST))) if folders and folders.is_dir() else []:
-        folder_path = path.parent.parent
+    for folder_path in plugin_folders(folders) if folders else []:
         try:
             manifest = read_manifest(folder_path, source="folder")
+            if manifest.name in manifests:
+                raise ManifestError(f"Another plugin is named {manifest.name} already.")
+            manifests[manifest.name] = manifest
         except AtlasError as error:
             broken[folder_path.name] = str(error)
-            continue
-        if manifest.name in manifests:
-            broken[folder_path.name] = f"Another plugin is named {manifest.name} already."
-        else:
-            manifests[manifest.name] = manifest
     return Found(manifests, broken)

@@ -38,6 +38,9 @@ class HomeTerminal:
     def server(self) -> Mapping[str, Json] | None:
         return self._home.server()
 
+    def elsewhere(self, folder: Path) -> HomeTerminal:
+        return HomeTerminal(Home(folder, folder.name), self._manifests)
+
     def connect(self) -> Client:
         """Connect to the running server, else run the home in this process."""
         server = self.server()

@@ -57,6 +57,9 @@ class Terminal(Protocol):
     def server(self) -> Mapping[str, Json] | None:
         """Return what the running server wrote of itself (``pid``, ``port``, ``token``), or None."""
 
+    def elsewhere(self, folder: Path) -> Terminal:
+        """Return the same for another home, such as one that is made for a trial and thrown away."""
+
     def run(self, work: Callable[[Services], Awaitable[None]], *, flags: Mapping[str, Json]) -> None:
         """Open the home in this process and run ``work`` until it returns or a signal ends it.
 

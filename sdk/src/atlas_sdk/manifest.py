@@ -79,6 +79,8 @@ class Manifest:
     ``client`` is ``module:attribute`` of a function that connects to a running server. ``sections`` are those
     of ``config.toml`` it owns. ``on`` says that it is on from the start, and
     ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either.
+    ``adds`` is what a folder's own files add and its lists do not name: hook commands, MCP servers, programs and so
+    on, each kind with what the user reads of it.
     """
 
     name: str
@@ -112,3 +114,4 @@ class Manifest:
     llm: bool = False
     notify: bool = False
     dependencies: tuple[Dependency, ...] = ()
+    adds: tuple[tuple[str, tuple[str, ...]], ...] = ()

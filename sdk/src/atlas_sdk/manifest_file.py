@@ -5,17 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from . import API_VERSION
 from .errors import MisuseError
+from .folder_parts import read_parts
+from .folder_report import Report
+from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 FOLDER_FORMAT = "folders@1"
 """The service that reads plugin folders; each folder needs it."""
-_MOST_BYTES = 1_000_000
+_MARKS = (
+    str(MANIFEST), ".claude-plugin", "skills", "commands", "agents", "hooks/hooks.json", ".mcp.json", "SKILL.md",
+    "monitors/monitors.json", "bin", "desktop/plugin.js", "__init__.py",
+)  # fmt: skip
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
@@ -32,15 +39,14 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     """Read a plugin folder's manifest. Nothing of the plugin is imported.
 
     Fields Atlas does not know are left alone, as newer manifests may have them; a field of the wrong kind
-    raises ManifestError.
+    raises ManifestError. A folder is taken as Claude Code takes it: without a manifest it has its folder's name, a name
+    that is not in kebab-case is made so, and what its files add is part of the manifest, too.
     """
     path = folder / MANIFEST
+    if source == "folder":
+        return _folder_manifest(folder, path)
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise ManifestError(f"{path} has over {_MOST_BYTES:,} bytes, as no manifest has.")
-        found = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_once)
+        found = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
@@ -48,6 +54,48 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     if not isinstance(found, dict):
         raise ManifestError(f"{path} must hold an object.")
     return _Reader(path, found).manifest(folder, source, module, distribution)
+
+
+def plugin_folders(home: Path) -> list[Path]:
+    """Return the folders of a home's ``plugins/`` that are plugins, with a manifest or with parts of one."""
+    try:
+        entries = sorted(entry for entry in home.iterdir() if not entry.name.startswith(".") and entry.is_dir())
+    except OSError:
+        return []
+    return [entry for entry in entries if any((entry / mark).exists() for mark in _MARKS)]
+
+
+def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:
+    """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none."""
+    path = folder / MANIFEST
+    try:
+        found, wrong = read_loose(path)
+    except FileNotFoundError:
+        report.warn("It has no manifest; its name is its folder's.")
+        return {}
+    except OSError as error:
+        report.refuse("plugin.json", f"It cannot be read: {error.strerror}.")
+        return {}
+    except ValueError as error:
+        report.refuse("plugin.json", f"{error} The rest of the folder is taken without it.")
+        return {}
+    if wrong:
+        report.warn(wrong)
+    if not isinstance(found, dict):
+        report.refuse("plugin.json", "It must hold an object. The rest of the folder is taken without it.")
+        return {}
+    return found
+
+
+def kebab(name: str) -> str:
+    """Return a name in kebab-case, empty where nothing is left of it."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
+    return re.sub(r"[^a-z0-9]+", "-", spaced.lower()).strip("-")[:64].rstrip("-")
+
+
+def option_secret(plugin: str, key: str) -> str:
+    """Return the name in the vault of a plugin's sensitive option: ``erp`` and ``apiToken`` make ``ERP_API_TOKEN``."""
+    return f"{kebab(plugin)}-{kebab(key)}".replace("-", "_").upper()
 
 
 def declared(manifest: Manifest) -> dict[str, Any]:
@@ -59,7 +107,8 @@ def declared(manifest: Manifest) -> dict[str, Any]:
     what["requires"] = [service for service in manifest.requires if service != FOLDER_FORMAT]
     what["dependencies"] = [needed.name for needed in manifest.dependencies]
     what["llm"], what["notify"] = manifest.llm, manifest.notify
-    what["python"] = bool(manifest.module) or (Path(manifest.folder) / "__init__.py").is_file()
+    what |= {kind: list(names) for kind, names in manifest.adds}
+    what["python"] = bool(manifest.module) or "python" in what
     return {name: value for name, value in what.items() if value}
 
 
@@ -68,14 +117,54 @@ def digest(manifest: Manifest) -> str:
     return hashlib.sha256(json.dumps(declared(manifest), sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that is there twice: what is shown to the owner and what is used could be two things."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        again = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"it has {again[:40]!r} twice")
-    return found
+def _folder_manifest(folder: Path, path: Path) -> Manifest:
+    found = raw_manifest(folder, Report())
+    reader = _Reader(path, _mended(folder, found))
+    parts = read_parts(folder, found, Report())
+    manifest = reader.manifest(folder, "folder", "", "")
+    secrets, settings = _options(manifest.name, found.get("userConfig"))
+    named = {secret.name: secret for secret in (*(DeclaredSecret(name) for name in parts.secrets()), *secrets)}
+    named |= {secret.name: secret for secret in manifest.secrets}
+    known = {setting.name for setting in manifest.settings}
+    return replace(
+        manifest,
+        adds=parts.adds(),
+        secrets=tuple(named.values()),
+        settings=(*manifest.settings, *(setting for setting in settings if setting.name not in known)),
+    )
+
+
+def _mended(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest whose fields of Claude Code's are of the kind Atlas reads; ``atlas`` stays as written."""
+    name, version = found.get("name"), found.get("version")
+    needed = found.get("dependencies")
+    return {
+        **found,
+        "name": (kebab(name) if isinstance(name, str) else "") or kebab(folder.resolve().name) or "plugin",
+        "version": str(version) if isinstance(version, str | int | float) and version else "0.0.0",
+        "description": found["description"] if isinstance(found.get("description"), str) else "",
+        "dependencies": [_dependency(item) for item in needed] if isinstance(needed, list) else [],
+    }
+
+
+def _dependency(item: Any) -> Any:
+    """Return a dependency without the marketplace that Claude Code would take it from (``name@marketplace``)."""
+    if isinstance(item, str):
+        return item.partition("@")[0]
+    return item
+
+
+def _options(plugin: str, options: Any) -> tuple[list[DeclaredSecret], list[DeclaredSetting]]:
+    secrets, settings = [], []
+    for key, option in options.items() if isinstance(options, dict) else []:
+        option = option if isinstance(option, dict) else {}
+        said = str(option.get("description") or option.get("title") or "")
+        if option.get("sensitive") is True:
+            secrets.append(DeclaredSecret(option_secret(plugin, key), said))
+        else:
+            default = option.get("default")
+            settings.append(DeclaredSetting(key, default if isinstance(default, str | int | float) else None, said))
+    return secrets, settings
 
 
 class _Reader:
@@ -133,6 +222,7 @@ class _Reader:
             llm=self.atlas.get("llm") is True,
             notify=self.atlas.get("notify") is True,
             dependencies=self.dependencies(),
+            adds=(),
             **lists,
         )
 

@@ -1,0 +1,141 @@
+"""A plugin folder, read whole: what of it is loaded, and what is refused and why. Nothing of it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas_sdk.folder_parts import FolderParts, read_parts
+from atlas_sdk.folder_report import Report
+from atlas_sdk.loose_json import read_loose
+from atlas_sdk.manifest_file import kebab, raw_manifest
+from atlas_sdk.values import Json
+
+from .texts import Written, read_agents, read_commands, read_skills
+
+_KNOWN = {
+    "$schema", "name", "displayName", "version", "description", "author", "homepage", "repository", "license",
+    "keywords", "category", "tags", "atlas", "userConfig", "dependencies", "skills", "commands", "agents", "hooks",
+    "mcpServers", "monitors", "experimental", "lspServers", "outputStyles", "themes", "workflows", "channels",
+    "settings", "strict", "source", "defaultEnabled", "icon", "logo",
+}  # fmt: skip
+_REFUSED = {
+    "lspServers": "Atlas runs no language servers.",
+    "outputStyles": "Atlas has no output styles; say it in a skill or in SOUL.md.",
+    "themes": "Atlas takes no themes from plugins.",
+    "workflows": "Atlas runs no workflows of Claude Code's.",
+    "channels": "A channel of Claude Code's is an MCP server that speaks up; Atlas's are Python, under atlas.channels.",
+    "settings": "These are settings of Claude Code itself.",
+}
+_PLACES = {
+    "lspServers": (".lsp.json",),
+    "outputStyles": ("output-styles",),
+    "themes": ("themes",),
+    "workflows": ("workflows",),
+    "channels": (),
+    "settings": ("settings.json",),
+}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a folder holds. ``commands`` are those no skill of the same name hides."""
+
+    name: str
+    folder: Path
+    manifest: Mapping[str, Json]
+    skills: tuple[Written, ...]
+    commands: tuple[Written, ...]
+    agents: tuple[Written, ...]
+    parts: FolderParts
+    report: Report
+
+    def counts(self) -> dict[str, int]:
+        """Return how many parts of each kind are loaded."""
+        return {
+            "skills": len(self.skills),
+            "commands": len(self.commands),
+            "agents": len(self.agents),
+            "hooks": len(self.parts.hooks),
+            "mcp": len(self.parts.mcp),
+            "monitors": len(self.parts.monitors),
+            "bin": len(self.parts.programs),
+            "screen": int(self.parts.screen is not None),
+            "python": int(self.parts.python),
+        }
+
+
+def read_contents(folder: Path, name: str) -> Contents:
+    """Read a folder whose plugin goes by ``name``. It never fails: what is wrong is in the report."""
+    report = Report()
+    manifest = raw_manifest(folder, report)
+    written = manifest.get("name")
+    if manifest and not isinstance(written, str):
+        report.warn("Its manifest has no name; its name is its folder's.")
+    elif isinstance(written, str) and written != kebab(written):
+        report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
+    manifest = {**_of_marketplace(folder, report), **manifest}
+    unknown = sorted(set(manifest) - _KNOWN)
+    if unknown:
+        report.warn(f"Its manifest has {', '.join(unknown)}, which Atlas does not know and leaves alone.")
+    skills = read_skills(folder, manifest.get("skills"), name, report)
+    taken = {skill.name for skill in skills}
+    commands = read_commands(folder, manifest.get("commands"), report)
+    for hidden in (command for command in commands if command.name in taken):
+        report.warn(f"The command {hidden.name} gives way to the skill of that name.")
+    agents = read_agents(folder, manifest.get("agents"), report)
+    parts = read_parts(folder, manifest, report)
+    _refuse_the_rest(folder, manifest, report)
+    counted = Contents(
+        name,
+        folder,
+        manifest,
+        tuple(skills),
+        tuple(command for command in commands if command.name not in taken),
+        tuple(agents),
+        parts,
+        report,
+    )
+    if not any(counted.counts().values()) and not report.refused:
+        report.warn("It holds nothing that Atlas loads.")
+    return counted
+
+
+def _of_marketplace(folder: Path, report: Report) -> dict[str, Json]:
+    """Return what a marketplace's entry for this very folder adds, where the folder has no manifest of its own."""
+    path = folder / ".claude-plugin" / "marketplace.json"
+    try:
+        found, _ = read_loose(path)
+    except (OSError, ValueError):
+        return {}
+    listed = found.get("plugins") if isinstance(found, dict) else None
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    if len(entries) > 1:
+        report.warn(f"It is a marketplace of {len(entries)} plugins too; each of them is a folder of its own.")
+    if (folder / ".claude-plugin" / "plugin.json").is_file():
+        return {}
+    here = [entry for entry in entries if entry.get("source") in (".", "./", "")]
+    named: dict[str, list[Json]] = {}
+    for entry in here:
+        for field in ("skills", "commands", "agents"):
+            value = entry.get(field)
+            named.setdefault(field, []).extend(value if isinstance(value, list) else [value] if value else [])
+    return {field: value for field, value in named.items() if value}
+
+
+def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report) -> None:
+    experimental = manifest.get("experimental")
+    more = experimental if isinstance(experimental, dict) else {}
+    for field, why in _REFUSED.items():
+        named = manifest.get(field, more.get(field))
+        if isinstance(named, dict) and field == "lspServers":
+            for server in named:
+                report.refuse(f"{field} {server}", why)
+        elif named:
+            report.refuse(field, why)
+        for place in _PLACES[field]:
+            if (folder / place).is_file() or ((folder / place).is_dir() and any((folder / place).iterdir())):
+                report.refuse(place, why)
+    for field in sorted(set(more) - {"monitors", *_REFUSED}):
+        report.warn(f"Its manifest has experimental.{field}, which Atlas does not know and leaves alone.")

@@ -1,0 +1,73 @@
+"""The service FOLDERS: a plugin folder made into an object with hooks."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import anyio.to_thread
+
+from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import AtlasError, MisuseError
+from atlas_sdk.manifest import Manifest
+
+from .contents import Contents, read_contents
+from .plugin import FolderPlugin
+
+
+class Folders:
+    """Loads plugin folders, and remembers what each one held."""
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, Contents] = {}
+
+    async def load(self, manifest: Manifest, ctx: PluginContext) -> object:
+        """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
+        folder = Path(manifest.folder)
+        contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
+        for refused in contents.report.refused:
+            ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
+        python = await _register(folder, manifest, ctx) if contents.parts.python else None
+        self.loaded[manifest.name] = contents
+        return FolderPlugin(ctx, contents, python)
+
+
+async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
+    try:
+        from atlas_sdk.register import run_register  # type: ignore[import-not-found,unused-ignore]
+    except ModuleNotFoundError as error:
+        if error.name != "atlas_sdk.register":
+            raise
+        raise MisuseError(
+            f"The plugin {manifest.name} has Python (__init__.py), and this version of atlas-sdk does not run it.",
+            hint="Update atlas-sdk.",
+        ) from error
+    name = f"atlas_folder_{manifest.name.replace('-', '_')}"
+    ctx.on_unload(lambda: _forget(name))
+    # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
+    module = await anyio.to_thread.run_sync(_imported, folder, name, abandon_on_cancel=True)
+    return await run_register(module, ctx, manifest)
+
+
+def _imported(folder: Path, name: str) -> ModuleType:
+    _forget(name)  # what an earlier load left, when the folder changed
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None:
+        raise AtlasError(f"{folder / '__init__.py'} cannot be imported.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        _forget(name)
+        raise
+    return module
+
+
+def _forget(name: str) -> None:
+    for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[known]

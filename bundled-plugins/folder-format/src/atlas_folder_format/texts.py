@@ -1,0 +1,209 @@
+"""The parts of a plugin folder that are words for the model: skills, commands and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas_sdk.folder_parts import inside
+from atlas_sdk.folder_report import Report
+from atlas_sdk.values import Json
+
+from .frontmatter import Document, first_line, read_document
+
+DEEPEST = 6
+"""How far below a folder of parts they are looked for."""
+MOST = 2_000
+"""How many files are looked at: no plugin has so many, and a folder that is a whole disk must not hang Atlas."""
+LONGEST_BYTES = 1_000_000
+_LEFT_OUT = {"node_modules", "__pycache__", "dist", "build", "venv"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A part that is a Markdown file, by the name it has in its plugin."""
+
+    name: str
+    file: Path
+    document: Document
+
+    @property
+    def description(self) -> str:
+        """What it is for: as its front matter says, else its first line."""
+        said = self.document.text("description") or first_line(self.document.body) or self.name
+        return " ".join(said.split())
+
+
+def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> list[Written]:
+    """Read every ``SKILL.md``: of ``skills/``, nested, at the root, and where the manifest points."""
+    found: dict[str, Written] = {}
+    seen: set[Path] = set()
+    places = [(folder / "skills", False), *((path, True) for path in _places(folder, declared, "skills", report))]
+    if (root := _skill_file(folder)) is not None:
+        places.append((root, True))
+    for place, named in places:
+        files = [place] if place.is_file() else list(_skills_below(place, folder, report))
+        if named and not files:
+            report.refuse(f"skills {_shown(place, folder)}", "There is no SKILL.md in it.")
+        for file in files:
+            if (known := file.resolve()) in seen:
+                continue
+            seen.add(known)
+            part = f"skill {_shown(file.parent, folder)}"
+            document = _document(file, part, report)
+            if document is None:
+                continue
+            name = document.text("name") or plugin if file.parent == folder else file.parent.name
+            if not document.has_front_matter:
+                report.warn(f"{part} has no front matter; its first line says what it is for.")
+            if name in found:
+                name = ":".join(file.parent.relative_to(place).parts) or name
+            if name in found:
+                report.refuse(part, f"Another skill of the plugin is named {name}.")
+            else:
+                found[name] = Written(name, file, document)
+    return list(found.values())
+
+
+def read_commands(folder: Path, declared: Json, report: Report) -> list[Written]:
+    """Read every Markdown file of ``commands/``, and where the manifest points; a subfolder is part of a name."""
+    inline: dict[str, Json] = declared if isinstance(declared, dict) else {}
+    found: dict[str, Written] = {}
+    for name, command in inline.items():
+        content = command.get("content") if isinstance(command, dict) else None
+        source = command.get("source") if isinstance(command, dict) else command
+        if isinstance(content, str):
+            given = {key: text for key in ("description", "argument-hint") if isinstance(text := command.get(key), str)}
+            document = read_document(content)
+            found[name] = Written(name, folder, Document({**document.fields, **given}, document.body, True))
+        elif isinstance(source, str) and (path := _place(folder, source, "commands", report)) is not None:
+            if (read := _document(path, f"command {name}", report)) is not None:
+                found[name] = Written(name, path, read)
+        elif not isinstance(source, str):
+            report.refuse(f"command {name}", "It has neither a source nor a content.")
+    for name, written in _markdown(folder, "commands", None if inline else declared, "command", report):
+        if name in found:
+            report.refuse(f"command {_shown(written.file, folder)}", f"Another command is named {name}.")
+        else:
+            found[name] = written
+    return list(found.values())
+
+
+def read_agents(folder: Path, declared: Json, report: Report) -> list[Written]:
+    """Read every Markdown file of ``agents/``, and where the manifest points."""
+    found: dict[str, Written] = {}
+    for _, written in _markdown(folder, "agents", declared, "agent", report):
+        part = f"agent {_shown(written.file, folder)}"
+        name = written.document.text("name").strip() or written.file.stem
+        if not written.document.has_front_matter and written.file.stem.upper() in ("README", "CLAUDE", "AGENTS"):
+            report.refuse(part, "It is a page about the agents and has no front matter.")
+        elif not written.document.body.strip():
+            report.refuse(part, "It has no instructions.")
+        elif name in found:
+            report.refuse(part, f"Another agent of the plugin is named {name}.")
+        else:
+            found[name] = Written(name, written.file, written.document)
+    return list(found.values())
+
+
+def _markdown(folder: Path, default: str, declared: Json, what: str, report: Report) -> Iterator[tuple[str, Written]]:
+    seen: set[Path] = set()
+    for place in [folder / default, *_places(folder, declared, default, report)]:
+        files = [place] if place.is_file() else [file for file in _below(place, folder, report) if _is_page(file)]
+        for file in files:
+            if (known := file.resolve()) in seen:
+                continue
+            seen.add(known)
+            document = _document(file, f"{what} {_shown(file, folder)}", report)
+            if document is not None:
+                above = file.parent.relative_to(place).parts if place.is_dir() else ()
+                name = ":".join((*above, file.stem))
+                yield name, Written(name, file, document)
+
+
+def _is_page(file: Path) -> bool:
+    return file.suffix.lower() == ".md" and file.name.lower() != "skill.md"
+
+
+def _places(folder: Path, declared: Json, what: str, report: Report) -> Iterator[Path]:
+    for item in declared if isinstance(declared, list) else [] if declared is None else [declared]:
+        if not isinstance(item, str):
+            report.refuse(f"{what} in the manifest", "An entry must be a path.")
+        elif (path := _place(folder, item, what, report)) is not None:
+            yield path
+
+
+def _place(folder: Path, item: str, what: str, report: Report) -> Path | None:
+    path = inside(folder, item)
+    if path is None:
+        report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
+    elif not path.exists():
+        report.refuse(f"{what} {item}", "There is no such file or folder.")
+    else:
+        return path
+    return None
+
+
+def _skill_file(folder: Path) -> Path | None:
+    try:
+        return next((entry for entry in folder.iterdir() if entry.name.lower() == "skill.md" and entry.is_file()), None)
+    except OSError:
+        return None
+
+
+def _skills_below(place: Path, folder: Path, report: Report, depth: int = 0) -> Iterator[Path]:
+    """Yield the skills of a folder; what lies below one belongs to it."""
+    if (file := _skill_file(place)) is not None:
+        yield file
+        return
+    for entry in _entries(place, folder, report):
+        if depth < DEEPEST and entry.is_dir():
+            yield from _skills_below(entry, folder, report, depth + 1)
+
+
+def _below(place: Path, folder: Path, report: Report, depth: int = 0) -> Iterator[Path]:
+    for entry in _entries(place, folder, report):
+        if entry.is_file():
+            yield entry
+        elif depth < DEEPEST and entry.is_dir():
+            yield from _below(entry, folder, report, depth + 1)
+
+
+def _entries(place: Path, folder: Path, report: Report) -> list[Path]:
+    try:
+        entries = sorted(entry for entry in place.iterdir() if entry.name not in _LEFT_OUT and entry.name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        report.refuse(_shown(place, folder), f"It cannot be read: {error.strerror}.")
+        return []
+    kept = []
+    for entry in entries[:MOST]:
+        if entry.is_symlink() and inside(folder, _shown(entry, folder)) is None:
+            report.refuse(_shown(entry, folder), "The link leads out of the plugin's folder, or nowhere.")
+        else:
+            kept.append(entry)
+    return kept
+
+
+def _document(file: Path, part: str, report: Report) -> Document | None:
+    try:
+        if file.stat().st_size > LONGEST_BYTES:
+            report.refuse(part, f"It is longer than {LONGEST_BYTES:,} bytes.")
+            return None
+        text = file.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        report.refuse(part, f"It cannot be read: {error.strerror}.")
+        return None
+    if not text.strip():
+        report.refuse(part, "It is empty.")
+        return None
+    return read_document(text)
+
+
+def _shown(path: Path, folder: Path) -> str:
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:
+        return path.name

@@ -1,0 +1,269 @@
+"""What of a plugin folder acts on its own: hooks, MCP servers, monitors, programs, a screen and Python.
+
+It is read for the consent that is asked before any of it runs, and again, by the plugin that reads folders, to run it:
+so what was agreed to is what runs. Nothing is imported or started.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .folder_hooks import HookCommand, read_hooks
+from .folder_report import Report
+from .loose_json import read_loose
+from .values import Json
+
+_PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][\w.]*)(?::-[^}]*)?\}")
+KNOWN_VALUES = {
+    "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR", "HOME", "USER", "USERNAME", "USERPROFILE",
+    "PATH", "PWD", "LANG", "SHELL", "TMPDIR", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA",
+}  # fmt: skip
+"""What a placeholder of an MCP server may name that is no secret."""
+_REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
+_BUNDLES = (".mcpb", ".dxt")
+
+
+@dataclass(frozen=True)
+class McpEntry:
+    """An MCP server as a folder names it, its configuration as written."""
+
+    name: str
+    config: Mapping[str, Json]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names that its placeholders read from the vault."""
+        found = {name for text in _texts(self.config) for name in _PLACEHOLDER.findall(text)}
+        return tuple(sorted(name for name in found - KNOWN_VALUES if "." not in name))
+
+    def __str__(self) -> str:
+        reached = self.config.get("url") or " ".join([str(self.config.get("command")), *_words(self.config)])
+        return f"{self.name} ({str(reached)[:120]})"
+
+
+@dataclass(frozen=True)
+class MonitorEntry:
+    """A monitor as a folder names it."""
+
+    name: str
+    command: str
+    description: str
+    when: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.command[:120]})"
+
+
+@dataclass(frozen=True)
+class FolderParts:
+    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None."""
+
+    hooks: tuple[HookCommand, ...] = ()
+    mcp: tuple[McpEntry, ...] = ()
+    monitors: tuple[MonitorEntry, ...] = ()
+    programs: tuple[str, ...] = ()
+    screen: Path | None = None
+    python: bool = False
+
+    def adds(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return what consent names beside the manifest's own lists."""
+        lists: dict[str, tuple[str, ...]] = {
+            "hook_commands": tuple(sorted({str(hook) for hook in self.hooks})),
+            "mcp_servers": tuple(str(server) for server in self.mcp),
+            "monitors": tuple(str(monitor) for monitor in self.monitors),
+            "programs": self.programs,
+            "screen": ("desktop/plugin.js",) if self.screen else (),
+            "python": ("__init__.py",) if self.python else (),
+        }
+        return tuple((name, names) for name, names in lists.items() if names)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the secrets that the MCP servers name."""
+        return tuple(sorted({name for server in self.mcp for name in server.secrets}))
+
+
+def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> FolderParts:
+    """Read the parts that act from a folder whose manifest holds ``found``."""
+    experimental = found.get("experimental")
+    more = experimental if isinstance(experimental, dict) else {}
+    return FolderParts(
+        hooks=tuple(_hooks(folder, found.get("hooks"), report)),
+        mcp=tuple(_mcp(folder, found.get("mcpServers"), report)),
+        monitors=tuple(_monitors(folder, found.get("monitors", more.get("monitors")), report)),
+        programs=_programs(folder, report),
+        screen=folder / "desktop" if (folder / "desktop" / "plugin.js").is_file() else None,
+        python=_python(folder, report),
+    )
+
+
+def inside(folder: Path, text: str) -> Path | None:
+    """Return the path a manifest names within its folder, or None for one that leads out of it."""
+    text = text.removeprefix("${CLAUDE_PLUGIN_ROOT}").replace("\\", "/")
+    if "\0" in text or re.match(r"[A-Za-z]:", text):
+        return None
+    try:
+        path = (folder / text.lstrip("/")).resolve() if not text.startswith("~") else Path("/")
+        path.relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return folder / text.lstrip("/")
+
+
+def sources(folder: Path, declared: Json, default: str, what: str, report: Report) -> Iterator[tuple[str, Json]]:
+    """Yield each JSON source of a kind of part: the default file, then what the manifest names or holds inline."""
+    seen = set()
+    named = declared if isinstance(declared, list) else [] if declared is None else [declared]
+    if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
+        named = [declared]  # a list of entries, not of files
+    for item in [default, *named]:
+        if not isinstance(item, str):
+            yield f"{what} in the manifest", item
+            continue
+        path = inside(folder, item)
+        if path is None:
+            report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
+            continue
+        if (known := path.resolve()) in seen:
+            continue
+        seen.add(known)
+        if item.lower().endswith(_BUNDLES):
+            report.refuse(f"{what} {item}", "Atlas does not unpack MCP bundles; name its server in .mcp.json.")
+        elif path.is_file():
+            try:
+                value, wrong = read_loose(path)
+            except OSError as error:
+                report.refuse(item, f"It cannot be read: {error.strerror}.")
+                continue
+            except ValueError as error:
+                report.refuse(item, str(error))
+                continue
+            if wrong:
+                report.warn(wrong)
+            yield item, value
+        elif item != default:
+            report.refuse(f"{what} {item}", "There is no such file.")
+
+
+def _is_entry(item: Json) -> bool:
+    return isinstance(item, dict) and ("name" in item or "event" in item) and "command" in item
+
+
+def _hooks(folder: Path, declared: Json, report: Report) -> Iterator[HookCommand]:
+    seen = []
+    for where, value in sources(folder, declared, "hooks/hooks.json", "hooks", report):
+        for hook in read_hooks(value, where, report):
+            if hook not in seen:  # a manifest may name the default file's hooks once more
+                seen.append(hook)
+                yield hook
+
+
+def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
+    seen = set()
+    for where, value in sources(folder, declared, ".mcp.json", "mcpServers", report):
+        servers = value
+        for wrapper in ("mcpServers", "servers"):
+            if isinstance(value, dict) and isinstance(value.get(wrapper), dict):
+                servers = value[wrapper]
+                break
+        if not isinstance(servers, dict):
+            report.refuse(where, "It must hold an object of servers.")
+            continue
+        for name, config in servers.items():
+            part = f"mcp server {name}"
+            if name.startswith(("$", "//", "_")) and not isinstance(config, dict):
+                continue  # a schema's address or a comment
+            if why := _no_server(config):
+                report.refuse(part, why)
+            elif name in seen:
+                report.refuse(part, f"{where} names it again; the first one is used.")
+            else:
+                seen.add(name)
+                yield McpEntry(name, config)
+
+
+def _no_server(config: Json) -> str:
+    if not isinstance(config, dict):
+        return "It must be an object with a command or a url."
+    if config.get("disabled") is True or config.get("enabled") is False:
+        return "It is switched off in the file."
+    kind = config.get("type", config.get("transport", ""))
+    if kind not in ("", "stdio", "http", "sse", "streamable-http", "streamableHttp", "streamable_http"):
+        return f"Atlas does not speak {str(kind)[:40]!r} to servers: stdio and http are known."
+    if isinstance(config.get("url"), str) and config["url"]:
+        return ""
+    command = config.get("command")
+    if not isinstance(command, str) or not command.strip():
+        return "It has neither a command nor a url."
+    if not isinstance(config.get("args", []), list):
+        return "Its args must be a list."
+    return "" if isinstance(config.get("env") or {}, dict) else "Its env must be an object."
+
+
+def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorEntry]:
+    seen = set()
+    for where, value in sources(folder, declared, "monitors/monitors.json", "monitors", report):
+        entries = value.get("monitors", [value]) if isinstance(value, dict) else value
+        for number, item in enumerate(entries if isinstance(entries, list) else [entries], 1):
+            if not isinstance(item, dict) or not isinstance(item.get("command"), str) or not item["command"].strip():
+                report.refuse(f"{where}: entry {number}", "A monitor is an object with a name and a command.")
+                continue
+            name = str(item.get("name") or f"monitor-{number}")
+            when = item.get("when") or "always"
+            if not isinstance(when, str) or not (when == "always" or when.startswith("on-skill-invoke:")):
+                report.refuse(f"monitor {name}", f"Atlas does not know when {str(when)[:60]!r} is.")
+            elif name in seen:
+                report.refuse(f"monitor {name}", "Another monitor of the plugin has this name.")
+            else:
+                seen.add(name)
+                yield MonitorEntry(name, item["command"], str(item.get("description") or name), when)
+
+
+def _programs(folder: Path, report: Report) -> tuple[str, ...]:
+    place = folder / "bin"
+    if not place.is_dir():
+        return ()
+    names = []
+    for path in sorted(place.iterdir()):
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        if sys.platform != "win32" and not path.stat().st_mode & 0o111:
+            report.warn(f"bin/{path.name} is not marked as a program (chmod +x), so nothing runs it by name.")
+        names.append(path.name)
+    return tuple(names)
+
+
+def _python(folder: Path, report: Report) -> bool:
+    path = folder / "__init__.py"
+    if not path.is_file():
+        return False
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError as error:
+        report.refuse("__init__.py", f"It cannot be read: {error.strerror}.")
+        return False
+    if _REGISTERS.search(text):
+        return True
+    if text.strip():
+        report.refuse("__init__.py", "It has no register(ctx), so nothing of it is run.")
+    return False
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _words(config: Mapping[str, Json]) -> list[str]:
+    args = config.get("args")
+    return [str(word) for word in args] if isinstance(args, list) else []
