@@ -28,6 +28,7 @@ WRITTEN = (
     "guides/chat",
     "guides/files-and-commands",
     "guides/homes",
+    "guides/marketplace",
     "guides/models",
     "guides/platforms",
     "guides/privacy",

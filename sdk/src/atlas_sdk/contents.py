@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _COMPILED_ENDINGS = frozenset(
@@ -44,19 +44,23 @@ _COMPILED_BEGINNINGS = (
 _CHUNK_BYTES = 1024 * 1024
 
 
-def files_of(folder: Path) -> Iterator[str]:
-    """Return every file below a folder by its path with ``/``, in order. Links are not followed."""
+def files_of(folder: Path, *, leave_out: Iterable[str] = ()) -> Iterator[str]:
+    """Return every file below a folder by its path with ``/``, in order, but for folders named in ``leave_out``.
+
+    Links are not followed.
+    """
+    passed_over = frozenset(leave_out)
     found = []
     for here, folders, files in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(set(folders) - passed_over)
         found += [(Path(here) / name).relative_to(folder).as_posix() for name in files]
     return iter(sorted(found))
 
 
-def tree_digest(folder: Path) -> str:
+def tree_digest(folder: Path, *, leave_out: Iterable[str] = ()) -> str:
     """Return ``sha256:`` and the digest of a folder: of each file its path, whether it may be run, and its content."""
     whole = hashlib.sha256()
-    for name in files_of(folder):
+    for name in files_of(folder, leave_out=leave_out):
         path = folder / name
         with path.open("rb") as file:
             content = hashlib.sha256()

@@ -24,7 +24,7 @@ from . import download, packages
 from .address import Address, parse
 from .plugin_folder import checked, inside
 from .rooms import Rooms
-from .sources import LEFT_OUT, archive_at, fetch
+from .sources import LEFT_OUT, archive_at, archive_in, fetch
 from .sweep import origins_of, rooms_of
 
 BESIDE = ".packages"
@@ -61,9 +61,10 @@ class Installer:
             )
             return await self._place(room, folder, origin, force=force, called=called, name=name)
 
-    async def take_in(self, folder: Path, origin: Origin, *, force: bool = False) -> Installed:
+    async def take_in(self, folder: Path, origin: Origin, *, force: bool = False, update: bool = False) -> Installed:
         async with self._room() as room:
-            return await self._place(room, folder, origin, force=force)
+            name = read_manifest(folder, source="folder").name if update else ""
+            return await self._place(room, folder, origin, force=force, name=name)
 
     async def _place(
         self, room: Path, folder: Path, origin: Origin, *, force: bool, called: str = "", name: str = ""
@@ -187,16 +188,33 @@ class Installer:
         return await download.read(url, most_bytes=most_bytes)
 
     @asynccontextmanager
-    async def unpacked(self, url: str) -> AsyncIterator[Fetched]:
+    async def unpacked(self, archive: str | Path) -> AsyncIterator[Fetched]:
         async with self._room() as room:
-            yield await archive_at(url, room)
+            yield await (archive_in(archive, room) if isinstance(archive, Path) else archive_at(archive, room))
 
-    async def put(self, folder: Path, target: Path, *, before: Path | None = None) -> None:
+    async def put(
+        self, folder: Path, target: Path, *, before: Path | None = None, key: str = "", origin: Origin | None = None
+    ) -> None:
+        def prepared(room: Path) -> dict[str, Origin | None]:
+            copy_folder(folder, room / "new")
+            if origin is None:
+                return {}
+            return {key: origin.model_copy(update={"digest": tree_digest(room / "new")})}
+
         async with self._room() as room:
-            await anyio.to_thread.run_sync(lambda: copy_folder(folder, room / "new"))
+            origins = await anyio.to_thread.run_sync(prepared, room)
             async with self._lock:
                 with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(lambda: self._rooms.put(room, target, origins={}, before=before))
+                    await anyio.to_thread.run_sync(
+                        lambda: self._rooms.put(room, target, origins=origins, before=before)
+                    )
+
+    async def take_away(self, target: Path, *, before: Path, key: str) -> None:
+        async with self._room() as room, self._lock:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(
+                    lambda: self._rooms.put(room, target, origins={key: None}, before=before)
+                )
 
     # --- parts -------------------------------------------------------------------------------
 
@@ -237,7 +255,7 @@ class Installer:
 
     async def _origin(self, name: str) -> Origin:
         origin = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
-        if origin is None:
+        if origin is None or "/" in name:  # those with a slash are no plugins, such as skills/notes
             there = self._manifest(name)
             came = " It came with Atlas." if there is not None and there.source == "bundled" else ""
             raise NotFoundError(

@@ -34,7 +34,7 @@ async def fetch(address: Address, room: Path) -> Fetched:
             return Fetched(found)
         case "archive":
             if "://" not in address.place:
-                return await _unpacked(Path(address.place), room)
+                return await archive_in(Path(address.place), room)
             return await archive_at(address.place, room)
         case "github":
             return await _github(address, room)
@@ -47,7 +47,7 @@ async def fetch(address: Address, room: Path) -> Fetched:
 async def archive_at(url: str, room: Path) -> Fetched:
     """Fetch an archive and unpack it."""
     await download.save(url, room / "archive")
-    return await _unpacked(room / "archive", room)
+    return await archive_in(room / "archive", room)
 
 
 async def _github(address: Address, room: Path) -> Fetched:
@@ -70,11 +70,11 @@ async def _git(place: str, ref: str, room: Path) -> Fetched:
     loopback = "://" in place and is_loopback(urlsplit(place).hostname or "")
     archive = room / "archive.git.tar.gz"
     commit = await Git(room / "repository", loopback=loopback).fetch(place, ref, archive)
-    found = await _unpacked(archive, room, wrapped=False)
+    found = await archive_in(archive, room, wrapped=False)
     return Fetched(found.folder, commit)
 
 
-async def _unpacked(archive: Path, room: Path, *, wrapped: bool = True) -> Fetched:
+async def archive_in(archive: Path, room: Path, *, wrapped: bool = True) -> Fetched:
     """Unpack an archive. ``wrapped`` ones may have one folder around all of it, which hosts add and is taken off."""
     target = room / "fetched"
     unpacked = await anyio.to_thread.run_sync(unpack, archive, target)

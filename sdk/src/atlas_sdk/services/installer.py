@@ -75,17 +75,29 @@ class InstallerService(Protocol):
     async def read(self, url: str, *, most_bytes: int) -> bytes:
         """Return what an ``https`` address answers. Raises AtlasError, also for more bytes and other hosts."""
 
-    def unpacked(self, url: str) -> AbstractAsyncContextManager[Fetched]:
-        """Fetch an archive and unpack it, for the length of the block; one folder around all of it is taken off."""
+    def unpacked(self, archive: str | Path) -> AbstractAsyncContextManager[Fetched]:
+        """Unpack an archive for the length of the block: of an ``https`` address, or of this computer by its path.
 
-    async def take_in(self, folder: Path, origin: Origin, *, force: bool = False) -> Installed:
-        """Put a copy of a plugin's folder in place, as ``install`` does with what it fetched."""
+        One folder around all of it is taken off.
+        """
 
-    async def put(self, folder: Path, target: Path, *, before: Path | None = None) -> None:
+    async def take_in(self, folder: Path, origin: Origin, *, force: bool = False, update: bool = False) -> Installed:
+        """Put a copy of a plugin's folder in place, as ``install`` does with what it fetched.
+
+        With ``update`` it is a new version of one installed before, and stays on while it declares the same.
+        """
+
+    async def put(
+        self, folder: Path, target: Path, *, before: Path | None = None, key: str = "", origin: Origin | None = None
+    ) -> None:
         """Put a copy of a folder at ``target`` in the home, whole or not at all.
 
-        What was there moves to ``before``, or is deleted where that is None.
+        What was there moves to ``before``, or is deleted where that is None. ``origin`` is kept under ``key``, such as
+        ``skills/notes``, with the digest of what was put.
         """
+
+    async def take_away(self, target: Path, *, before: Path, key: str) -> None:
+        """Move a folder that was ``put`` to ``before``, and forget its origin."""
 
 
 INSTALLER: ServiceKey[InstallerService] = ServiceKey("installer", 1)

@@ -1,0 +1,34 @@
+"""Skills, MCP servers, plugins and executors made for Atlas, reviewed and pinned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atlas_sdk.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from atlas_sdk.context import PluginContext
+    from atlas_sdk.methods import Method
+    from atlas_sdk.services import Provided
+    from atlas_sdk.settings import SettingsSection
+
+
+@hookimpl
+def atlas_settings() -> list[type[SettingsSection]]:
+    from .settings import MarketplaceSettings
+
+    return [MarketplaceSettings]
+
+
+@hookimpl
+def atlas_services(ctx: PluginContext) -> list[Provided]:
+    from .market import MARKET, Market
+
+    return [MARKET.by(Market(ctx))]
+
+
+@hookimpl
+def atlas_methods(ctx: PluginContext) -> list[Method]:
+    from .methods import methods
+
+    return methods(ctx)
