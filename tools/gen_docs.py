@@ -15,12 +15,13 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "docs" / "reference"
+FOLDER = ROOT / "docs"
 MADE = "<!-- Made by tools/gen_docs.py from the code. Change the code and run it again. -->"
 
 
@@ -111,7 +112,8 @@ def tools() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name, module in _plugins():
             hook = getattr(module, "atlas_tools", None)
-            for tool in hook(_Context(name, Path(folder))) if hook else []:
+            made = hook(_Context(name, Path(folder), module)) if hook else []
+            for tool in made:
                 flags = [
                     "deferred" if tool.deferred else "always on",
                     *(["read-only"] if tool.read_only else []),
@@ -127,16 +129,36 @@ def tools() -> str:
                     "",
                 ]
                 lines += ["```json", json.dumps(tool.parameters, ensure_ascii=False, indent=2), "```", ""]
+            for missing in sorted(_declared_tools(name) - {tool.name for tool in made} - {"*"}):
+                lines += [
+                    f"## `{missing}`",
+                    "",
+                    f"From the plugin `{name}`, while there is something for it to do.",
+                    "",
+                ]
     return "\n".join(lines)
 
 
-class _Context:
-    """As much of a plugin's context as making its tools takes: nothing is run."""
+def _declared_tools(name: str) -> set[str]:
+    from atlas_kernel.discovery import discover
 
-    def __init__(self, name: str, home: Path) -> None:
+    return set(discover().manifests[name].tools)
+
+
+class _Context:
+    """As much of a plugin's context as making its tools takes: nothing is run. Of services it has the plugin's own."""
+
+    def __init__(self, name: str, home: Path, module: Any) -> None:
         self.name = name
         self.home = home
         self.data_folder = home
+        self.services = self
+        self._module = module
+
+    def need(self, key: Any) -> Any:
+        return next((one.service for one in self._module.atlas_services(self) if one.key.name == key.name), None)
+
+    get = need
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments, **named: None
@@ -146,15 +168,214 @@ def hooks() -> str:
     from atlas_sdk import hookspecs
 
     lines = ["# Hooks", "", MADE, "", inspect.getdoc(hookspecs) or "", ""]
-    source = ast.parse(Path(inspect.getfile(hookspecs)).read_text("utf-8"))
-    for node in source.body:
-        if isinstance(node, ast.FunctionDef):
-            signature = (
-                f"{node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns) if node.returns else 'None'}"
-            )
-            lines += [f"## `{node.name}`", "", "```python", signature, "```", ""]
-            lines += [*_fenced(ast.get_docstring(node) or ""), ""]
+    for node in _hookspecs():
+        lines += [f"## `{node.name}`", "", "```python", _signature(node), "```", ""]
+        lines += [*_fenced(ast.get_docstring(node) or ""), ""]
     return "\n".join(lines)
+
+
+def _hookspecs() -> list[ast.FunctionDef]:
+    from atlas_sdk import hookspecs
+
+    source = ast.parse(Path(inspect.getfile(hookspecs)).read_text("utf-8"))
+    return [node for node in source.body if isinstance(node, ast.FunctionDef)]
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    returns = ast.unparse(node.returns) if node.returns else "None"
+    return f"{node.name}({ast.unparse(node.args)}) -> {returns}"
+
+
+def hook_page(node: ast.FunctionDef) -> str:
+    """One hook on a page of its own: its docstring, what it returns, and which plugins of the bundle use it."""
+    first, _, rest = (ast.get_docstring(node) or "").partition("\n")
+    lines = [f"# {node.name}", "", first, "", MADE, "", "```python", _signature(node), "```", ""]
+    lines += [*_fenced(rest.strip("\n")), ""]
+    kind = ast.unparse(node.returns).removeprefix("list[").removesuffix("]") if node.returns else ""
+    where = _where(kind)
+    if where is not None:
+        module, found = where
+        lines += [f"## {kind}", "", f"From `{module}`.", "", *_fenced(inspect.getdoc(found) or ""), ""]
+        members = [
+            (name, (inspect.getdoc(member) or "").partition("\n")[0])
+            for name, member in vars(found).items()
+            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
+        ]
+        if members:
+            lines += ["| Member | What it is |", "|---|---|"]
+            lines += [f"| `{name}` | {said} |" for name, said in members] + [""]
+    users = [f"`{name}`" for name, module in _plugins() if hasattr(module, node.name)]
+    lines += ["## Who uses it", "", f"Bundled plugins: {', '.join(users)}." if users else "No bundled plugin yet.", ""]
+    lines += ["[All hooks](../../reference/hooks.md) · [Writing a plugin](../../extending/plugins.md)", ""]
+    return "\n".join(lines)
+
+
+def _where(kind: str) -> tuple[str, type] | None:
+    """Return the class a hook's answer is made of and its module, where it is one class of the SDK."""
+    from atlas_sdk import hookspecs
+
+    tree = ast.parse(Path(inspect.getfile(hookspecs)).read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and kind in {alias.name for alias in node.names}:
+            module = f"atlas_sdk.{node.module}"
+            found = getattr(importlib.import_module(module), kind)
+            return (module, found) if inspect.isclass(found) else None
+    return None
+
+
+SDK_GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Tools": (
+        "A tool's function gets `(arguments, host)` and returns what the model reads.",
+        ("ToolHost", "ToolResult", "ToolError"),
+    ),
+    "Commands and your model": (
+        "A slash command's function gets `(text, host)`.",
+        ("CommandHost", "PluginLlm", "LlmMessage", "LlmResult", "LlmError"),
+    ),
+    "Channels": (
+        "A channel is made by the function given to `register_channel`.",
+        ("Channel", "FileChannel", "ChannelHost", "Inbound", "InboundFile", "Prompt"),
+    ),
+    "Executors": (
+        "An executor is made by the function given to `register_executor`.\n"
+        "What is behind a flag of `Capabilities` is called only where the flag is on.",
+        (
+            "Executor",
+            "ExecutorInstance",
+            "ExecutorHost",
+            "ExecutorSpec",
+            "Capabilities",
+            "Detection",
+            "Account",
+            "Question",
+            "Option",
+            "Permission",
+            "Verdict",
+            "Transcript",
+            "TranscriptEntry",
+            "SessionInfo",
+            "SessionFolder",
+            "ModelChoice",
+            "Connector",
+            "SlashCommand",
+            "PlanUsage",
+            "UsageWindow",
+            "ExecutorFile",
+            "ExecutorError",
+        ),
+    ),
+    "What an executor reports": (
+        "Handed to `host.event`, in order.",
+        (
+            "Started",
+            "Said",
+            "Thought",
+            "Called",
+            "Returned",
+            "Compacted",
+            "LimitReached",
+            "UsageChanged",
+            "CommandsChanged",
+            "Finished",
+        ),
+    ),
+    "The rest": ("", ("PluginContext", "API_VERSION")),
+}
+
+
+def sdk() -> str:
+    """Every name of ``atlas.plugins.sdk``. A name that stands in no group stops the making of the page."""
+    from atlas.plugins import sdk as face
+    from atlas_sdk.testing import examples, fixtures
+
+    grouped = [name for _, names in SDK_GROUPS.values() for name in names]
+    if set(grouped) != set(face.__all__) or len(grouped) != len(face.__all__):
+        raise SystemExit(f"SDK_GROUPS and atlas.plugins.sdk differ: {sorted(set(grouped) ^ set(face.__all__))}")
+    lines = [
+        "# The names an author uses",
+        "",
+        "All that the Python of a plugin folder may import from Atlas is in `atlas.plugins.sdk`.",
+        "",
+        MADE,
+        "",
+        "It only grows: nothing in it is removed or renamed.",
+        "[Your first plugin](first-plugin.md) shows it at work.",
+        "",
+        "## `register(ctx)`",
+        "",
+        "`ctx` is a `PluginContext`.",
+        "It registers while `register` runs, which has ten seconds; the rest works for as long as the plugin is on.",
+        "What is registered has to be named in the manifest, under `atlas`.",
+        "",
+        "| Member | What it is |",
+        "|---|---|",
+    ]
+    tree = ast.parse(Path(inspect.getfile(face.PluginContext)).read_text("utf-8"))
+    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "AuthorContext").body
+    for node in body:
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and not node.name.startswith("_")
+            and node.name != "close"
+        ):
+            said = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
+            lines.append(f"| `ctx.{_called(node)}` | {said} |")
+    llm = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "PluginLlm").body
+    complete = next(node for node in llm if isinstance(node, ast.AsyncFunctionDef))
+    said = " ".join((ast.get_docstring(complete) or "").split())
+    lines += [f'| `ctx.llm.{_called(complete)}` | {said} The manifest says `"llm": true`. |', ""]
+    for title, (about, names) in SDK_GROUPS.items():
+        lines += [f"## {title}", ""] + ([about, ""] if about else []) + ["| Name | What it is |", "|---|---|"]
+        for name in names:
+            found = getattr(face, name)
+            said = (
+                "The version of this surface."
+                if name == "API_VERSION"
+                else (inspect.getdoc(found) or "").partition("\n\n")[0].replace("\n", " ")
+            )
+            members = _members(found)
+            more = f" {', '.join(f'`{one}`' for one in members)}." if members else ""
+            lines.append(f"| `{name}` | {said}{more} |")
+        lines.append("")
+    lines += [
+        "## In tests",
+        "",
+        "These fixtures come with Atlas, in every run of pytest.",
+        "",
+        "| Fixture | What it gives |",
+        "|---|---|",
+    ]
+    fixture_tree = ast.parse(Path(inspect.getfile(fixtures)).read_text("utf-8"))
+    for node in fixture_tree.body:
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            said = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
+            lines.append(f"| `{node.name}` | {said} |")
+    lines += ["", (inspect.getdoc(examples) or ""), ""]
+    return "\n".join(lines)
+
+
+def _called(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Return a method as an author calls it; a property as an author reads it."""
+    if any(isinstance(one, ast.Name) and one.id == "property" for one in node.decorator_list):
+        return node.name
+    required = len(node.args.args) - len(node.args.defaults)
+    names = [arg.arg + ("=" if index >= required else "") for index, arg in enumerate(node.args.args)][1:]
+    names += [f"{arg.arg}=" for arg in node.args.kwonlyargs]
+    return f"{node.name}({', '.join(names)})"
+
+
+def _members(found: Any) -> list[str]:
+    """Return what one uses of a class: its fields, or what its protocol has."""
+    if not inspect.isclass(found) or issubclass(found, Exception) or found.__name__ in ("AuthorContext",):
+        return []
+    fields = getattr(found, "__dataclass_fields__", None) or getattr(found, "model_fields", None)
+    if fields:
+        return list(fields)
+    return [
+        name
+        for name, member in vars(found).items()
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
+    ]
 
 
 def _fenced(text: str) -> list[str]:
@@ -221,7 +442,7 @@ def methods() -> str:
     rows = []
     for name, module in _plugins():
         hook = getattr(module, "atlas_methods", None)
-        for method in hook(_Context(name, ROOT)) if hook else []:
+        for method in hook(_Context(name, ROOT, module)) if hook else []:
             params = ", ".join(f"`{field}`" for field in method.params.model_fields) or "–"
             rows.append(f"| `{method.name}` | {params} | {method.description} |")
     return "\n".join([*lines, *sorted(rows), ""])
@@ -238,14 +459,20 @@ def _plugins() -> list[tuple[str, Any]]:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "commands": commands,
-    "settings": settings,
-    "tools": tools,
-    "hooks": hooks,
-    "events": events,
-    "methods": methods,
-    "exit-codes": exit_codes,
+    "reference/commands": commands,
+    "reference/settings": settings,
+    "reference/tools": tools,
+    "reference/hooks": hooks,
+    "reference/events": events,
+    "reference/methods": methods,
+    "reference/exit-codes": exit_codes,
+    "plugins/sdk": sdk,
 }
+
+
+def pages() -> dict[str, Callable[[], str]]:
+    """Return what makes each page, those of single hooks among them."""
+    return PAGES | {f"plugins/hooks/{node.name}": partial(hook_page, node) for node in _hookspecs()}
 
 
 def main() -> int:
@@ -253,9 +480,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail when a page has drifted")
     check = parser.parse_args().check
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    drifted = []
-    for name, make in PAGES.items():
+    every = pages()
+    (FOLDER / "plugins" / "hooks").mkdir(parents=True, exist_ok=True)
+    gone = [path for path in (FOLDER / "plugins" / "hooks").glob("*.md") if f"plugins/hooks/{path.stem}" not in every]
+    drifted = [f"plugins/hooks/{path.stem}" for path in gone]
+    for path in gone if not check else []:
+        path.unlink()
+    for name, make in every.items():
         path = FOLDER / f"{name}.md"
         # Docstrings write code as reStructuredText does.
         text = re.sub(r"(?<!`)``(?!`)", "`", make()).rstrip() + "\n"

@@ -51,17 +51,29 @@ class Capabilities:
     models: bool = False
     usage: bool = False
     files: bool = False
+    accounts: bool = False
+    connectors: bool = False
+    folders: bool = False
+    commands: bool = False
+    account_folders: bool = False
+    delete_sessions: bool = False
 
 
 @dataclass(frozen=True)
 class ExecutorSpec:
-    """How an instance is to be started. ``resume`` is a session's id, ``fork`` continues it in a copy."""
+    """How an instance is to be started. ``resume`` is a session's id, ``fork`` continues it in a copy.
+
+    ``resume_from`` is the account's folder that the session is in, where it is another's; ``directories`` are
+    folders it may work in besides its own.
+    """
 
     folder: Path
     resume: str = ""
     fork: bool = False
     model: str = ""
     auto: bool = False
+    resume_from: Path | None = None
+    directories: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,7 +169,93 @@ class Finished:
     error: str = ""
 
 
-ExecutorEvent: TypeAlias = Started | Said | Thought | Called | Returned | LimitReached | Compacted | Finished
+@dataclass(frozen=True)
+class UsageWindow:
+    """How much of a plan's window is used: ``used`` from 0 to 1, ``resets_at`` in seconds since the epoch."""
+
+    name: str
+    used: float
+    resets_at: float | None = None
+
+
+@dataclass(frozen=True)
+class PlanUsage:
+    """How much of the account's plan is used, window by window."""
+
+    windows: tuple[UsageWindow, ...] = ()
+
+
+@dataclass(frozen=True)
+class UsageChanged:
+    """The plan's usage is another one."""
+
+    usage: PlanUsage
+
+
+@dataclass(frozen=True)
+class SlashCommand:
+    """A command of the harness, typed as ``/name``."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class CommandsChanged:
+    """The harness has other commands than before."""
+
+    commands: tuple[SlashCommand, ...]
+
+
+ExecutorEvent: TypeAlias = (
+    Started | Said | Thought | Called | Returned | LimitReached | Compacted | Finished | UsageChanged | CommandsChanged
+)
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """A session the harness keeps. ``updated_at`` is in seconds since the epoch."""
+
+    id: str
+    title: str = ""
+    folder: Path | None = None
+    updated_at: float | None = None
+
+
+@dataclass(frozen=True)
+class SessionFolder:
+    """A folder the harness worked in, and how many sessions it keeps of it."""
+
+    path: Path
+    sessions: int = 0
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model the harness offers."""
+
+    id: str
+    name: str = ""
+    default: bool = False
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A server of tools the harness is connected with."""
+
+    name: str
+    connected: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ExecutorFile:
+    """A file that goes with a prompt."""
+
+    path: Path
+    media_type: str
+    name: str = ""
 
 
 @dataclass(frozen=True)

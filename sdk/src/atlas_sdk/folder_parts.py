@@ -6,6 +6,7 @@ so what was agreed to is what runs. Nothing is imported or started.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ KNOWN_VALUES = {
 """What a placeholder of an MCP server may name that is no secret."""
 _REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
 _BUNDLES = (".mcpb", ".dxt")
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,13 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> Folde
 
 
 def inside(folder: Path, text: str) -> Path | None:
-    """Return the path a manifest names within its folder, or None for one that leads out of it."""
+    """Return the path a manifest names within its folder, or None for one that leads out of it or is none."""
     text = text.removeprefix("${CLAUDE_PLUGIN_ROOT}").replace("\\", "/")
-    if "\0" in text or re.match(r"[A-Za-z]:", text):
+    if (
+        "\0" in text
+        or re.match(r"[A-Za-z]:", text)
+        or any(len(name.encode()) > _LONGEST_NAME for name in text.split("/"))
+    ):
         return None
     try:
         path = (folder / text.lstrip("/")).resolve() if not text.startswith("~") else Path("/")
@@ -120,7 +126,7 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
     named = declared if isinstance(declared, list) else [] if declared is None else [declared]
     if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
         named = [declared]  # a list of entries, not of files
-    for item in [default, *named]:
+    for item in [*([default] if os.path.lexists(folder / default) else []), *named]:
         if not isinstance(item, str):
             yield f"{what} in the manifest", item
             continue

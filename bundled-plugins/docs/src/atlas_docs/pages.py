@@ -7,7 +7,7 @@ from pathlib import Path
 
 from atlas_sdk.errors import NotFoundError
 
-FOLDERS = ("", "guides", "reference", "extending")
+FOLDERS = ("", "guides", "plugins", "reference", "extending", "plugins/hooks")
 LEFT_OUT = frozenset({"README.md"})
 
 

@@ -75,6 +75,8 @@ def read_contents(folder: Path, name: str) -> Contents:
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
+    if not manifest and (folder / "plugin.json").is_file():
+        report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
     manifest = {**_of_marketplace(folder, report), **manifest}
     unknown = sorted(set(manifest) - _KNOWN)
     if unknown:

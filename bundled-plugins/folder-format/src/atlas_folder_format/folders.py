@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +14,11 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.manifest import Manifest
 
+from .audit import AuditedContext
 from .contents import Contents, read_contents
-from .plugin import FolderPlugin
+from .plugin import folder_plugin
+
+_LOADS = itertools.count(1)
 
 
 class Folders:
@@ -27,11 +31,17 @@ class Folders:
         """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
         folder = Path(manifest.folder)
         contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
+        if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
+            raise MisuseError(
+                f"The plugin {manifest.name} changed while it was being turned on.",
+                hint=f"Look at it again: atlas plugins enable {manifest.name}.",
+            )
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
+        ctx = AuditedContext(ctx)
         python = await _register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
-        return FolderPlugin(ctx, contents, python)
+        return folder_plugin(ctx, contents, python)
 
 
 async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
@@ -44,7 +54,8 @@ async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> obj
             f"The plugin {manifest.name} has Python (__init__.py), and this version of atlas-sdk does not run it.",
             hint="Update atlas-sdk.",
         ) from error
-    name = f"atlas_folder_{manifest.name.replace('-', '_')}"
+    # A name of its own a load: the turns that run keep the module they began with.
+    name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
     ctx.on_unload(lambda: _forget(name))
     # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
     module = await anyio.to_thread.run_sync(_imported, folder, name, abandon_on_cancel=True)
@@ -52,7 +63,6 @@ async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> obj
 
 
 def _imported(folder: Path, name: str) -> ModuleType:
-    _forget(name)  # what an earlier load left, when the folder changed
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )

@@ -18,6 +18,7 @@ from atlas_sdk.errors import AtlasError
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.gate import GATE, GateRequest
 
+from .audit import Audit
 from .environment import MARK, base, filled, places
 from .process import run, shell_line
 from .texts import Written
@@ -76,7 +77,7 @@ class _Prompt:
         """Return what the model is told. A command line in it is run only where the gate lets it without asking."""
         conversation = await self._ctx.services.need(CONVERSATIONS).get(self._id)
         folder = _expanded(conversation.folder)
-        known = places(self._ctx, folder)
+        known = places(self._ctx, folder, self._id)
         words = Words(typed, body)
         said, files, last = [], [], 0
         # Only the text as written is searched for commands and files, never what was typed or a command printed.
@@ -107,6 +108,8 @@ class _Prompt:
             )
         except (OSError, ValueError) as error:
             return f"(Not run: `{line}`. {error})"
+        outcome = "too slow" if ended.code is None else f"exit code {ended.code}"
+        Audit(self._ctx.home, self._ctx.name, self._ctx.clock).note("command", line, outcome, conversation=self._id)
         said = (ended.stdout + (ended.stderr if ended.code else "")).strip()[:OUTPUT_CHARS]
         if ended.code is None:
             return f"(`{line}` took over {COMMAND_SECONDS:.0f} seconds and was ended.)"
@@ -137,7 +140,6 @@ class _Prompt:
         gate = self._ctx.services.get(GATE)
         if gate is None:
             return "There is no approval gate on."
-        conversation = await self._ctx.services.need(CONVERSATIONS).get(self._id)
         request = GateRequest(
             conversation=self._id,
             turn="",
@@ -149,7 +151,7 @@ class _Prompt:
             read_only=command is None,
             command=command,
             reads=reads,
-            auto_mode=conversation.auto_mode,
+            auto_mode=False,  # no tool call shows it, so only what nobody would be asked about may run
             attended=False,
         )
         try:

@@ -16,7 +16,8 @@ class Judgement:
     """The verdict on one command, and what it rests on.
 
     `rule` is the id of the rule that decided, `why` one sentence for a person. `parts` are the simple
-    commands the line comes to, `scripts` the files read with the digest to compare before running.
+    commands the line comes to, `scripts` the files read with the digest to compare before running, `inputs`
+    the other files whose text it hands on, and `links` the paths it names that lead elsewhere, with where to.
     `always` is the glob an "always" would save, None where it would allow more than this command.
     """
 
@@ -26,3 +27,5 @@ class Judgement:
     parts: tuple[Part, ...]
     scripts: tuple[ScriptRead, ...]
     always: str | None
+    inputs: tuple[ScriptRead, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()

@@ -15,9 +15,9 @@ class FoldersService(Protocol):
     async def load(self, manifest: Manifest, ctx: PluginContext) -> object:
         """Return an object whose ``hookimpl`` methods add what the folder holds.
 
-        ``ctx`` is the plugin's own, which its hooks are given. It is called with the owner's consent given, and
-        anew after every change of the folder. Raises AtlasError with the reason when the folder cannot be
-        loaded. Cancelled when it takes over ten seconds.
+        ``ctx`` is the plugin's own, which its hooks are given. It is called with the owner's consent given, and anew
+        after every change of the folder. Raises AtlasError with the reason when the folder cannot be loaded.
+        Cancelled when it takes over ten seconds.
         """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from ..homes import Home
     from .fake_context import FakeClock, FakeContext
+    from .folder_plugin import FolderPlugin
     from .model_server import ModelServer
 
 
@@ -89,3 +90,19 @@ def atlas_app(atlas_home: Home, atlas_clock: FakeClock) -> Callable[..., Abstrac
         return open_home(atlas_home, plugins, clock=more.pop("clock", atlas_clock), **more)
 
     return open_app
+
+
+@pytest.fixture
+def atlas_plugin(request: pytest.FixtureRequest, atlas_context: FakeContext) -> Callable[..., Awaitable[FolderPlugin]]:
+    """Load the plugin folder that the test is in, as Atlas does, into a home of the test's own.
+
+    async def test_it_says_hello(atlas_plugin):
+        plugin = await atlas_plugin(settings={"city": "Lisbon"})
+        assert await plugin.run_tool("weather_today", {}) == "Sunny."
+    """
+    from .folder_plugin import folder_of, load_folder
+
+    def load(**more: Any) -> Awaitable[FolderPlugin]:
+        return load_folder(folder_of(request.path), atlas_context.home, ctx=atlas_context, **more)
+
+    return load

@@ -1,8 +1,8 @@
 """The pytest plugin of ``atlas-sdk``: fixtures for the tests of a plugin, on as soon as the SDK is installed.
 
-``anyio_backend``, ``atlas_home``, ``atlas_context``, ``atlas_clock``, ``model_server`` and ``atlas_app``; each
-says in its docstring what it gives. Every pytest run on the machine loads this module, so it imports nothing:
-what a fixture needs is imported when a test asks for it.
+``anyio_backend``, ``atlas_home``, ``atlas_context``, ``atlas_clock``, ``atlas_plugin``, ``model_server`` and
+``atlas_app``; each says in its docstring what it gives. Every pytest run on the machine loads this module, so it
+imports nothing: what a fixture needs is imported when a test asks for it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Make and test plugins: terminal commands alone, so nothing of it is loaded while Atlas runs."""

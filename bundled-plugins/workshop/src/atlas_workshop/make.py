@@ -1,0 +1,63 @@
+"""Making a plugin folder from a template: a plugin named ``my-plugin`` that works, under another name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.homes import replace_file
+from atlas_sdk.manifest_file import MANIFEST
+
+TEMPLATES = Path(__file__).parent / "templates"
+COMMON = "common"
+SUFFIX = ".template"
+"""Keeps linters and test runners off what is a template."""
+KINDS = ("tool", "channel", "executor", "reader", "screen")
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def make_plugin(name: str, kind: str, where: Path) -> Path:
+    """Write the plugin ``name`` into ``where`` and return its folder. Raises MisuseError for a name that will not do.
+
+    The manifest comes last: whoever watches the folder finds a plugin that is whole, or none.
+    """
+    if not NAME.fullmatch(name) or len(name) > 50:
+        raise MisuseError(
+            f"{name[:60]!r} cannot be a plugin's name.", hint="Use small letters, digits and dashes, such as my-plugin."
+        )
+    if kind not in KINDS:
+        raise MisuseError(f"There is no kind {kind!r}.", hint=f"Those there are: {', '.join(KINDS)}.")
+    folder = where.expanduser().absolute() / name
+    if folder.exists():
+        raise MisuseError(f"{folder} is there already.", hint="Choose another name, or take it away first.")
+    words = _words(name)
+    files = dict(_files(kind, words))
+    for path in sorted(files, key=lambda one: one == MANIFEST):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, files[path])
+    return folder
+
+
+def _files(kind: str, words: dict[str, str]) -> Iterator[tuple[Path, str]]:
+    for root in (TEMPLATES / COMMON, TEMPLATES / kind):
+        for path in sorted(root.rglob(f"*{SUFFIX}")):
+            relative = path.relative_to(root).as_posix().removesuffix(SUFFIX)
+            yield Path(_named(relative, words)), _named(path.read_text("utf-8"), words)
+
+
+def _words(name: str) -> dict[str, str]:
+    parts = name.split("-")
+    return {
+        "my-plugin": name,
+        "my_plugin": "_".join(parts),
+        "MY_PLUGIN": "_".join(parts).upper(),
+        "MyPlugin": "".join(part.capitalize() for part in parts),
+        "My plugin": " ".join(parts).capitalize(),
+    }
+
+
+def _named(text: str, words: dict[str, str]) -> str:
+    return re.sub("|".join(words), lambda found: words[found.group()], text)

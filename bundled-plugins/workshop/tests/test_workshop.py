@@ -1,0 +1,214 @@
+"""Plugins made from each template work, and a plugin that does not is told what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.manifest_file import MANIFEST, read_manifest
+from atlas_workshop import cli
+from atlas_workshop.make import KINDS, make_plugin
+from atlas_workshop.trial import Result, run_tests, try_plugin
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    where = tmp_path_factory.mktemp("plugins")
+    return {kind: make_plugin(f"two-{kind}s", kind, where) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_plugin_of_each_kind_keeps_every_promise(kind: str, made: dict[str, Path]) -> None:
+    result = await try_plugin(made[kind])
+
+    assert (result.wrong, [(*suite.broken, suite.skipped) for suite in result.suites if suite.broken]) == ([], [])
+    assert [suite.skipped for suite in result.suites if suite.skipped] == []
+    assert result.ok
+
+
+@pytest.mark.slow  # it starts pytest, once for all kinds
+def test_the_tests_of_each_kind_pass(made: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    tests = [str(folder / "tests") for folder in made.values()]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    done = subprocess.run(
+        [*command, "-c", str(tmp_path / "pytest.ini"), *tests], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_template_is_left_in_what_it_makes(kind: str, made: dict[str, Path]) -> None:
+    texts = {path: path.read_text("utf-8") for path in made[kind].rglob("*") if path.is_file()}
+
+    assert {path.name for path in texts} & {"README.md", "plugin.json"} == {"README.md", "plugin.json"}
+    assert [path for path, text in texts.items() if any(word in text for word in ("my-plugin", "my_plugin"))] == []
+    assert read_manifest(made[kind], source="folder").name == f"two-{kind}s"
+
+
+@pytest.mark.parametrize("name", ["My Plugin", "../up", "", "-a", "1st", "a" * 60, "café"])
+def test_a_name_that_will_not_do_makes_nothing(name: str, tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match="cannot be a plugin's name"):
+        make_plugin(name, "tool", tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "weather").mkdir()
+
+    with pytest.raises(MisuseError, match="is there already"):
+        make_plugin("weather", "tool", tmp_path)
+
+
+def test_an_unknown_kind_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match="There is no kind 'theme'"):
+        make_plugin("weather", "theme", tmp_path)
+
+
+# --- plugins that are wrong ----------------------------------------------------------------------
+
+Edit = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def weather(tmp_path: Path) -> Path:
+    return make_plugin("weather", "tool", tmp_path)
+
+
+def edit(folder: Path, file: str, old: str, new: str) -> None:
+    path = folder / file
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+async def test_a_name_the_manifest_lacks_is_told(weather: Path) -> None:
+    edit(weather, str(MANIFEST), '"weather_hello"', '"weather_today"')
+
+    result = await try_plugin(weather)
+
+    assert "registers the tool 'weather_hello', and its manifest does not name it" in result.wrong[0]
+    assert not result.ok
+
+
+async def test_a_name_that_is_declared_and_not_registered_is_told(weather: Path) -> None:
+    edit(weather, str(MANIFEST), '["weather_hello"]', '["weather_hello", "weather_today"]')
+
+    result = await try_plugin(weather)
+
+    assert result.wrong == ['The manifest names weather_today under "tools", and register(ctx) does not register it.']
+
+
+async def test_an_import_that_fails_is_told_with_its_line(weather: Path) -> None:
+    edit(weather, "__init__.py", "from typing import Any", "from typing import Any, Nothing")
+
+    result = await try_plugin(weather)
+
+    assert "cannot be imported: ImportError" in result.wrong[0]
+    assert "(__init__.py, line 3)" in result.wrong[0]
+
+
+async def test_a_tool_that_breaks_a_promise_is_named_by_it(weather: Path) -> None:
+    edit(weather, "__init__.py", "        return f", "        arguments['name'].no_such()\n        return f")
+
+    result = await try_plugin(weather)
+
+    assert any("it answers with text or a result" in broken for broken in result.suites[0].broken)
+
+
+async def test_a_tool_without_an_example_says_which_is_lacking(weather: Path) -> None:
+    (weather / "tests" / "examples.py").unlink()
+
+    result = await try_plugin(weather)
+
+    assert result.suites[0].skipped == "tests/examples.py has no example of it: add 'weather_hello' to `tools` there."
+    assert result.ok
+
+
+@pytest.mark.slow  # it starts pytest
+def test_tests_that_fail_are_shown(weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEATHER_API_KEY", "a secret of the user")
+    (weather / "tests" / "test_weather.py").write_text(
+        "import os\n\ndef test_the_sun_shines():\n    assert os.environ.get('WEATHER_API_KEY')\n"
+    )
+    result = Result("weather", str(weather))
+
+    run_tests(weather, result)
+
+    assert result.tests == "failed"
+    assert "test_the_sun_shines" in result.tests_said
+    assert "a secret of the user" not in result.tests_said
+    assert not list(weather.rglob("__pycache__"))
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+
+class HomeOnly:
+    """A terminal that knows its home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Callable[..., Any]:
+    app = typer.Typer()
+    app.command("new")(cli.new)
+    app.command("test")(cli.try_out)
+
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(app, list(arguments), obj=HomeOnly(tmp_path))
+
+    return run
+
+
+def test_new_makes_the_plugin_where_the_home_finds_it(commands: Callable[..., Any], tmp_path: Path) -> None:
+    done = commands("new", "weather")
+
+    assert done.exit_code == 0
+    assert "atlas plugins enable weather" in done.stdout
+    assert (tmp_path / "plugins" / "weather" / MANIFEST).is_file()
+
+
+def test_new_makes_it_in_a_folder_of_yours(commands: Callable[..., Any], tmp_path: Path) -> None:
+    done = commands("new", "weather", "--folder", str(tmp_path / "code"), "--kind", "reader", "--json")
+
+    said = json.loads(done.stdout)
+    assert said == {"name": "weather", "kind": "reader", "folder": str(tmp_path / "code" / "weather")}
+
+
+def test_test_says_in_json_what_it_found(commands: Callable[..., Any], weather: Path) -> None:
+    for path in (weather / "tests").iterdir():
+        path.unlink()
+    (weather / "tests").rmdir()
+
+    done = commands("test", str(weather), "--json")
+
+    said = json.loads(done.stdout)
+    assert (said["ok"], said["tests"], said["name"], done.exit_code) == (True, "none", "weather", 0)
+
+
+def test_test_exits_1_when_something_is_wrong(commands: Callable[..., Any], weather: Path) -> None:
+    edit(weather, str(MANIFEST), '"weather_hello"', '"weather_today"')
+    for path in (weather / "tests").iterdir():
+        path.unlink()
+    (weather / "tests").rmdir()
+
+    done = commands("test", str(weather))
+
+    assert done.exit_code == 1
+    assert "weather is not in order yet." in done.stdout

@@ -1,0 +1,1 @@
+"""The names a plugin folder imports: ``atlas.plugins.sdk`` and ``atlas.plugins.acp``, and nothing else."""

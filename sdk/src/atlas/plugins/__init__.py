@@ -1,0 +1,1 @@
+"""What a plugin folder's Python may import."""
