@@ -19,7 +19,7 @@ from atlas_sdk.services.installer import INSTALLER, InstallerService
 from ..standins.file_server import FileServer
 from ..standins.git_server import GitServer
 
-KEPT_ON = {"console", "installer", "marketplace", "skills", "recovery"}
+KEPT_ON = {"console", "folder-format", "installer", "marketplace", "skills", "recovery"}
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
+from atlas_sdk.services.installer import INSTALLER
 from atlas_sdk.services.plugins import PLUGINS
 
 from ..archives.recipes import tree
@@ -21,8 +22,6 @@ pytestmark = pytest.mark.anyio
 async def test_a_folder_is_copied_and_arrives_off(home: TriedHome, tmp_path: Path) -> None:
     source = written(tmp_path / "helper", {**plugin(network=["a.example.test"]), ".git/config": "", "lib/a.py": ""})
     async with home.opened() as app:
-        from atlas_sdk.services.installer import INSTALLER
-
         found = await app.services.need(INSTALLER).install(str(source))
         rows = {row.name: row for row in await app.services.need(PLUGINS).list()}
 
@@ -59,18 +58,33 @@ async def test_a_commit_that_no_branch_ends_at_comes_by_its_number(
 async def test_an_update_that_declares_the_same_stays_on(home: TriedHome, git: GitServer) -> None:
     git.commit("helper", plugin())
     async with home.opened() as app:
-        from atlas_sdk.services.installer import INSTALLER
-
         installer, plugins = app.services.need(INSTALLER), app.services.need(PLUGINS)
         first = await installer.install(git.url("helper"))
-        await app.services.need(PLUGINS).disable("helper")
+        await plugins.enable("helper", consent=first.digest)
         later = git.commit("helper", plugin(version="0.2.0"))
         second = await installer.update("helper")
         rows = {row.name: row for row in await plugins.list()}
 
     assert first.digest == second.digest
     assert (second.version, second.grew, second.origin.commit) == ("0.2.0", False, later)
-    assert rows["helper"].version == "0.2.0"
+    assert (rows["helper"].version, rows["helper"].state) == ("0.2.0", "on")
+
+
+async def test_one_that_is_on_is_replaced_off_and_removed_off(home: TriedHome, git: GitServer) -> None:
+    git.commit("helper", plugin())
+    async with home.opened() as app:
+        installer, plugins = app.services.need(INSTALLER), app.services.need(PLUGINS)
+        first = await installer.install(git.url("helper"))
+        await plugins.enable("helper", consent=first.digest)
+        again = await installer.install(git.url("helper"), force=True)
+        await plugins.enable("helper", consent=first.digest)
+        await installer.remove("helper")
+
+        assert again.state == "off"
+        assert "helper" not in {row.name for row in await plugins.list()}
+        assert "helper" not in app.plugins.manager.on
+    async with home.installer() as installer:
+        assert (await installer.install(git.url("helper"))).state == "off"
 
 
 async def test_a_tag_that_moved_to_something_that_declares_more_asks_again(home: TriedHome, git: GitServer) -> None:

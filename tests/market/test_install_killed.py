@@ -155,7 +155,7 @@ async def test_the_command_killed_at_chance_moments_leaves_one_or_the_other(home
 
     if target.exists():
         versions = {path.read_text()[:5] for path in (target / "more").iterdir()}
-        assert versions == {rows["helper"]["version"]}
+        assert versions == {rows["helper"].version}
         assert len(list((target / "more").iterdir())) == 200
         kept = Origins(home.folder / "plugin-data" / "installer" / "origins.json").all()["helper"]
         assert kept.digest == tree_digest(target)

@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 
 @hookimpl
 def atlas_services(ctx: PluginContext) -> list[Provided]:
+    from atlas_sdk.services import Provided
     from atlas_sdk.services.installer import INSTALLER
 
-    from .installer import Installer
+    from .on_first_use import OnFirstUse
 
-    return [INSTALLER.by(Installer(ctx))]
+    def make() -> object:
+        from .installer import Installer
+
+        return Installer(ctx)
+
+    return [Provided(INSTALLER, OnFirstUse(make))]
 
 
 @hookimpl

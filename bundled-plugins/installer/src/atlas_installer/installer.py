@@ -22,13 +22,12 @@ from atlas_sdk.services.plugins import PLUGINS, PluginRow
 
 from . import download, packages
 from .address import Address, parse
+from .packages import BESIDE
 from .plugin_folder import checked, inside
 from .rooms import Rooms
 from .sources import LEFT_OUT, archive_at, archive_in, fetch
 from .sweep import origins_of, rooms_of
 
-BESIDE = ".packages"
-"""Where Atlas looks for packages that did not come with it, in ``plugins/``."""
 REFRESH_SECONDS = 30.0
 
 

@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import anyio.to_thread
 
@@ -26,6 +25,8 @@ from atlas_sdk.installed import scan
 
 from .programs import Ended, environment, run
 
+BESIDE = ".packages"
+"""Where Atlas looks for packages that did not come with it, in ``plugins/``."""
 MOST_BYTES = 1024 * 1024 * 1024
 _REASON_CHARS = 700
 _WHEELS_ONLY = "Only wheels are taken: building from source would run the package's code before you agreed to it."
@@ -128,6 +129,8 @@ def _reported(report: Any) -> Iterator[Planned]:
 
 def _planned(name: str, version: str, url: str) -> Planned:
     """Return what is to come; a file says its version by its name."""
+    from urllib.request import url2pathname
+
     place = url2pathname(urlsplit(url).path) if url.startswith("file:") else ""
     return Planned(name, version or Path(place).name.split("-")[1], place)
 
@@ -135,7 +138,8 @@ def _planned(name: str, version: str, url: str) -> Planned:
 def _installed() -> set[str]:
     from importlib.metadata import distributions
 
-    return {normal(one.metadata["Name"]) for one in distributions()}
+    came_with_atlas = [place for place in sys.path if Path(place).name != BESIDE]
+    return {normal(one.metadata["Name"]) for one in distributions(path=came_with_atlas)}
 
 
 def held(folder: Path) -> dict[str, str]:

@@ -19,8 +19,8 @@ from atlas_sdk.ids import new_id
 from atlas_sdk.services.installer import Origin
 
 from .origins import Origins
+from .sweep import COMING
 
-COMING = ".coming"
 _JOURNAL, _NEW, _OLD = "journal.json", "new", "old"
 
 
@@ -73,7 +73,7 @@ class Rooms:
         for room in sorted(self._folder.iterdir()) if self._folder.is_dir() else []:
             if room in self._in_use:
                 continue
-            if (room / _JOURNAL).is_file():
+            with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # no journal, or none of ours
                 self._finish(room)
                 placed = True
             self.close(room)
@@ -83,6 +83,8 @@ class Rooms:
 
     def _finish(self, room: Path) -> None:
         journal = json.loads((room / _JOURNAL).read_text("utf-8"))
+        if ".." in Path(journal["target"]).parts + Path(journal["before"]).parts:
+            raise ValueError("It leads out of the home.")
         target, new, old = self._home / journal["target"], room / _NEW, room / _OLD
         try:
             if journal["new"] is None:

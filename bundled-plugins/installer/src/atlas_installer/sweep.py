@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.services.plugins import PLUGINS
 
-from .origins import Origins
-from .rooms import COMING, Rooms
+if TYPE_CHECKING:
+    from .origins import Origins
+    from .rooms import Rooms
 
 
 def origins_of(ctx: PluginContext) -> Origins:
     """Return the origins that a home keeps."""
+    from .origins import Origins
+
     return Origins(ctx.data_folder / "origins.json")
 
 
 def rooms_of(ctx: PluginContext) -> Rooms:
     """Return the rooms of a home."""
+    from .rooms import Rooms
+
     return Rooms(ctx.home, origins_of(ctx))
 
 
@@ -46,6 +52,8 @@ def look_again(ctx: PluginContext) -> Callable[[], Awaitable[None]]:
 
 
 _PLACED = "placed"
+COMING = ".coming"
+"""The folder of rooms, in ``plugins/``."""
 
 
 def _coming(home: Path) -> Path:

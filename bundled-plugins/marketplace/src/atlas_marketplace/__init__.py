@@ -22,9 +22,17 @@ def atlas_settings() -> list[type[SettingsSection]]:
 
 @hookimpl
 def atlas_services(ctx: PluginContext) -> list[Provided]:
-    from .market import MARKET, Market
+    from atlas_sdk.services import Provided
 
-    return [MARKET.by(Market(ctx))]
+    from .on_first_use import OnFirstUse
+    from .service import MARKET
+
+    def make() -> object:
+        from .market import Market
+
+        return Market(ctx)
+
+    return [Provided(MARKET, OnFirstUse(make))]
 
 
 @hookimpl

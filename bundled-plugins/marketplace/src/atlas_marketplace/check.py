@@ -15,8 +15,8 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder
 from atlas_sdk.errors import AtlasError, MisuseError
-from atlas_sdk.messages import Frozen
 
+from .checked import Checked
 from .code import judge
 from .item import Item, missing_texts, read_item, unknown_fields
 from .listing import Repository, text_of
@@ -24,17 +24,6 @@ from .strict_yaml import YamlError
 
 LOAD_SECONDS = 120.0
 _PASSED_ON = re.compile(r"PATH|SYSTEMROOT|TMP|TEMP|TMPDIR|LANG|LC_\w+|PYTHONPATH|VIRTUAL_ENV", re.IGNORECASE)
-
-
-class Checked(Frozen):
-    """What was found of one item file. ``digest`` is that of its code, for the item's own ``digest``."""
-
-    item: str
-    file: str
-    ok: bool
-    faults: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    digest: str = ""
 
 
 async def check(repository: Repository, files: Sequence[Path], *, root: Path, load: bool) -> list[Checked]:

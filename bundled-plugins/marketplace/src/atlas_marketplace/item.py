@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from atlas_sdk.archives import ArchiveError, checked_name
 from atlas_sdk.messages import Frozen
 from atlas_sdk.values import Json
 
@@ -15,6 +14,8 @@ from .server_entry import server_faults
 from .strict_yaml import YamlError, load
 
 Kind = Literal["skill", "mcp", "plugin", "executor"]
+State = Literal["", "installed", "update", "changed", "gone"]
+"""How something that came stands to its item."""
 KINDS: tuple[Kind, ...] = ("skill", "mcp", "plugin", "executor")
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -110,6 +111,8 @@ def _faults(item: Item, file: str) -> list[str]:
 
 
 def _code_faults(item: Item) -> list[str]:
+    from atlas_sdk.archives import ArchiveError, checked_name
+
     faults = []
     if not _REPO.fullmatch(item.repo):
         faults.append(f"Its repo must be owner/name, and it is {item.repo[:60]!r}.")

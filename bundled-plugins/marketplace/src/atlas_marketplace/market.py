@@ -14,19 +14,17 @@ from atlas_sdk.archives import copy_folder
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
-from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.installer import INSTALLER, Origin
 from atlas_sdk.services.plugins import PLUGINS
 
 from . import skill_folder
 from .code import Judged, judge, unmet
-from .item import Item
+from .item import Item, State
 from .listing import Listing, Listings, Repository
 from .records import CameServer, RecordsFile
 from .servers_file import ServersFile, digest_of
 
 LEFT_BY_PYTHON = ("__pycache__",)
-State = Literal["", "installed", "update", "changed", "gone"]
 
 
 @dataclass(frozen=True)
@@ -322,7 +320,3 @@ class Market:
 def _pin(item: Item) -> str:
     """Return what an item is pinned to."""
     return item.sha if item.kind != "mcp" else digest_of(item.server)
-
-
-MARKET: ServiceKey[Market] = ServiceKey("marketplace", 1)
-"""The plugin's own view of the service it provides, so that a home has one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,9 +15,12 @@ from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.vault import VAULT
 
-from .check import Checked, check
-from .item import Item, Kind, SecretNeed
-from .market import MARKET, Came, Done, Market, State
+from .checked import Checked
+from .item import Item, Kind, SecretNeed, State
+from .service import MARKET
+
+if TYPE_CHECKING:
+    from .market import Came, Done, Market
 
 
 class ListParams(BaseModel):
@@ -194,6 +198,8 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Removed(name=params.name, said=await market.remove(params.name))
 
     async def check_(params: CheckParams, caller: Caller) -> CheckRows:
+        from .check import check
+
         market = ctx.services.need(MARKET)
         files = [Path(one) for one in params.items]
         found = await check(market.repository, files, root=Path(params.root), load=params.load)
