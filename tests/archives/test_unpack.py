@@ -206,3 +206,10 @@ def test_the_digest_tells_content_names_and_modes_apart(tmp_path: Path) -> None:
     (tmp_path / "a").rename(tmp_path / "b")
 
     assert len({first, second, tree_digest(tmp_path)}) == (2 if os.name == "nt" else 3)
+
+
+def test_a_header_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "x.tar.gz").write_bytes(tree({"a": "b"}, comment="c" * 3_000_000))
+
+    with pytest.raises(ArchiveError, match="a header that no honest one has"):
+        unpack(tmp_path / "x.tar.gz", tmp_path / "target")

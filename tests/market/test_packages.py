@@ -136,3 +136,19 @@ async def test_a_package_whose_plugin_has_a_name_of_atlas_s_is_refused(home: Tri
     async with home.installer() as installer:
         with pytest.raises(AtlasError, match="came with Atlas"):
             await installer.install(str(file))
+
+
+async def test_an_update_of_one_that_is_on_runs_the_new_code(home: TriedHome, index: Path) -> None:
+    wheels.plugin_wheel(index, "breeze", "1.0")
+    async with home.opened() as app:
+        installer, plugins = app.services.need(INSTALLER), app.services.need(PLUGINS)
+        first = await installer.install("atlas-breeze")
+        await plugins.enable("breeze", consent=first.digest)
+        before = sys.modules["atlas_breeze"].VERSION
+        wheels.plugin_wheel(index, "breeze", "1.1")
+        second = await installer.update("breeze")
+        after = sys.modules["atlas_breeze"].VERSION
+    del sys.modules["atlas_breeze"]
+
+    assert (second.state, second.version) == ("on", "1.1")
+    assert (before, after) == ("1.0", "1.1")

@@ -48,7 +48,10 @@ def plugin_wheel(folder: Path, name: str, version: str = "1.0", *, requires: Seq
     """Write a wheel ``atlas-<name>`` that brings the plugin of that name."""
     module = f"atlas_{name.replace('-', '_')}"
     manifest = {"name": name, "version": version, "description": "From a package.", "atlas": {"api": 1, **atlas}}
-    files = {f"{module}/__init__.py": '"""A plugin."""\n', f"{module}/.claude-plugin/plugin.json": json.dumps(manifest)}
+    files = {
+        f"{module}/__init__.py": f'"""A plugin."""\nVERSION = "{version}"\n',
+        f"{module}/.claude-plugin/plugin.json": json.dumps(manifest),
+    }
     needs = ["atlas-sdk", *requires]
     return wheel(folder, f"atlas-{name}", version, files, plugin=name, module=module, requires=needs)
 
