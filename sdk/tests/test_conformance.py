@@ -44,7 +44,15 @@ from atlas_sdk.testing.conformance import (
     check_tool,
     check_vault,
 )
-from atlas_sdk.testing.fakes import FakeEffect, FakeGate, FakeProvider, FakeQuestions, FakeStore, FakeVault
+from atlas_sdk.testing.fakes import (
+    FakeEffect,
+    FakeFileChannel,
+    FakeGate,
+    FakeProvider,
+    FakeQuestions,
+    FakeStore,
+    FakeVault,
+)
 from atlas_sdk.testing.model_script import say
 from atlas_sdk.testing.suite import BrokenPromiseError, suite
 from atlas_sdk.tools import Tool, ToolError, ToolHost, ToolResult
@@ -447,6 +455,38 @@ class SwallowsFailures(Postcards):
             await super().send(chat, text)
 
 
+class KeyedPostcards(Postcards):
+    """Knows a card by its number, carries parcels, and says how much fits on a card."""
+
+    limit_chars = POST_CHARS
+
+    def __init__(self, office: PostOffice) -> None:
+        super().__init__(office)
+        self.keys: set[str] = set()
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        if key not in self.keys:
+            self.keys.add(key)
+            await self.send(chat, text)
+
+    async def send_file(self, chat: str, path: Path, media_type: str) -> None:
+        await self.send(chat, f"A parcel: {path.name}")
+
+
+class ForgetsKeys(KeyedPostcards):
+    """Sends every card it is given."""
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        await self.send(chat, text)
+
+
+class LosesNames(KeyedPostcards):
+    """Sends parcels without a name."""
+
+    async def send_file(self, chat: str, path: Path, media_type: str) -> None:
+        await self.send(chat, "A parcel.")
+
+
 async def write(channel: Any, chat: str, text: str) -> None:
     office = channel.office
     office.count += 1
@@ -459,7 +499,14 @@ def sent(channel: Any, chat: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("kind", "promise"),
-    [(Postcards, ""), (CutsCards, "what is sent arrives"), (SwallowsFailures, "what is not delivered is an error")],
+    [
+        (Postcards, ""),
+        (KeyedPostcards, ""),
+        (CutsCards, "what is sent arrives"),
+        (SwallowsFailures, "what is not delivered is an error"),
+        (ForgetsKeys, "what is sent again under its key arrives once"),
+        (LosesNames, "a file arrives under its name"),
+    ],
 )
 async def test_a_channel_keeps_its_promises_or_is_named_by_one(kind: type[Postcards], promise: str) -> None:
     offices: list[PostOffice] = []
@@ -477,6 +524,16 @@ async def test_a_channel_keeps_its_promises_or_is_named_by_one(kind: type[Postca
         await check()
     for office in offices:
         office.close()
+
+
+async def test_the_fake_channel_keeps_the_promises_of_a_real_one() -> None:
+    async def write_there(channel: Any, chat: str, text: str) -> None:
+        channel.write(text, chat=chat)
+
+    def shown_in(channel: Any, chat: str) -> list[str]:
+        return list(channel.chat(chat).shown)
+
+    await check_channel(FakeFileChannel, write=write_there, sent=shown_in)
 
 
 # --- executors -----------------------------------------------------------------------------------

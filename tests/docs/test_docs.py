@@ -25,6 +25,7 @@ WRITTEN = (
     "start",
     "guides/approval-gate",
     "guides/bench",
+    "guides/channels",
     "guides/chat",
     "guides/files-and-commands",
     "guides/homes",

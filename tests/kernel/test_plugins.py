@@ -254,7 +254,20 @@ async def test_an_observer_that_raises_is_logged_and_goes_on(open_home: OpenHome
 
 
 @pytest.mark.parametrize(
-    "name", ["gate", "vault", "questions", "files", "shell", "tool-search", "loop-guard", "providers", "usage"]
+    "name",
+    [
+        "gate",
+        "vault",
+        "questions",
+        "files",
+        "shell",
+        "tool-search",
+        "loop-guard",
+        "providers",
+        "usage",
+        "channels",
+        "attachments",
+    ],
 )
 async def test_without_any_one_plugin_the_home_still_opens_and_answers(
     open_home: OpenHome, probe: Probe, name: str

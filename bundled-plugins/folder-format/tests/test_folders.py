@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,35 @@ def test_the_manifest_names_parts_as_paths_lists_and_objects(folder: Path) -> No
     assert names(contents.parts.mcp) == ["inline"]
     assert names(contents.parts.monitors) == ["m"]
     assert refused(contents) == {}
+
+
+def test_what_is_nearly_a_path_is_taken_for_one(folder: Path) -> None:
+    declared = {
+        "name": "sample-kit",
+        "skills": [{"name": "a", "path": "lib/a"}],
+        "agents": {"h": "helpers/h.md"},
+        "hooks": "./more",
+        "dependencies": ["fine@market", "python>=3.8", {"name": "Bad"}, 7],
+    }
+    files = {"lib/a/SKILL.md": SKILL, "helpers/h.md": "Help.", "more/hooks.json": hook("Stop", "a")}
+    contents = read(folder, {MANIFEST: declared, **files})
+
+    assert contents.counts() | {"skills": 1, "agents": 1, "hooks": 1} == contents.counts()
+    assert set(refused(contents)) == {"dependency 'python>=3.8'", "dependency 'Bad'", "dependency 7"}
+    assert [one.name for one in read_manifest(folder, source="folder").dependencies] == ["fine"]
+
+
+def test_links_in_a_circle_end(folder: Path) -> None:
+    for number in range(12):
+        write(folder, {f"skills/s{number}/notes.txt": "x"})
+        (folder / "skills" / f"s{number}" / "up").symlink_to(folder)
+
+    began = time.monotonic()
+    contents = read(folder, {"skills/tidy/SKILL.md": SKILL})
+
+    assert names(contents.skills) == ["tidy"]
+    assert time.monotonic() - began < 1
+    assert refused(contents)["skills/s0/up"] == "The link leads to a folder that it lies in."
 
 
 def test_commands_may_be_an_object_of_sources_and_contents(folder: Path) -> None:

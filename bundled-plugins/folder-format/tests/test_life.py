@@ -74,6 +74,17 @@ async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) ->
         assert "sample-kit:one" not in app.generations.current.commands
 
 
+async def test_a_folder_that_comes_is_on_the_list(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        write(home.plugins / "second-kit", {"commands/one.md": "One."})
+        await reload.look()
+        rows = {row.name: row.state for row in await app.plugins.list() if row.source == "folder"}
+
+        assert rows == {"sample-kit": "on", "second-kit": "off"}
+
+
 async def test_what_a_program_writes_beside_itself_loads_nothing_anew(home: Home) -> None:
     async with open_app(home, environ={}) as app:
         reload = watching(app)

@@ -33,8 +33,8 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
-REST_SECONDS = 1.0
-"""What a start waits for plugins that did not come with Atlas: fifty that do nothing take a tenth of it."""
+REST_SECONDS = 3.0
+"""What a start waits for plugins that did not come with Atlas; fifty that do nothing take a tenth of it."""
 
 
 class Plugins:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+LIMIT_CHARS = 4000
+"""How long a message is at most in a channel that says nothing of it."""
+
 
 @dataclass(frozen=True)
 class InboundFile:
@@ -21,7 +24,11 @@ class InboundFile:
 
 @dataclass(frozen=True)
 class Inbound:
-    """A message from a chat. ``user`` is a stable id, never a name; ``id`` is the channel's own of the message."""
+    """A message from a chat. ``user`` is a stable id, never a name; ``id`` is the channel's own of the message.
+
+    With an ``id`` a message handed over twice, also after a restart, is taken once. ``group`` says that others
+    read the chat, too: a stranger is not answered there, since everybody would see the code.
+    """
 
     chat: str
     user: str
@@ -29,6 +36,7 @@ class Inbound:
     text: str
     files: tuple[InboundFile, ...] = ()
     id: str = ""
+    group: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,10 @@ class ChannelHost(Protocol):
         """Hand over a message. It is on disk when this returns; acknowledge it to the chat service only then."""
 
     async def choose(self, prompt: str, index: int, user: str) -> str | None:
-        """Report a press; return what to show in the buttons' place, or None when it was taken already."""
+        """Report a press; return what to show in the buttons' place, or None when it was taken already.
+
+        None, too, for a press of somebody who was not let in: it answers nothing.
+        """
 
     def failed(self, reason: str) -> None:
         """Say why the channel is about to end, in a sentence for its owner."""
@@ -65,7 +76,7 @@ class Channel(Protocol):
         """Receive until cancelled. Returning or raising means that it cannot go on."""
 
     async def send(self, chat: str, text: str) -> None:
-        """Send Markdown to a chat. Raises AtlasError when it was not delivered."""
+        """Send Markdown to a chat. Raises AtlasError when it was not delivered: it is then sent again."""
 
     async def working(self, chat: str, busy: bool) -> None:
         """Show or hide that Atlas is at work. Failures are not reported."""
@@ -83,3 +94,20 @@ class FileChannel(Channel, Protocol):
 
     async def send_file(self, chat: str, path: Path, media_type: str) -> None:
         """Send a file to a chat."""
+
+
+@runtime_checkable
+class KeyedChannel(Channel, Protocol):
+    """A channel whose service knows a message by the sender's key, so that one sent twice arrives once."""
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        """Send Markdown to a chat, under a key: with the same key it arrives once, also after a restart."""
+
+
+@runtime_checkable
+class LimitedChannel(Channel, Protocol):
+    """A channel whose messages have a length of their own. Without one, ``LIMIT_CHARS`` holds."""
+
+    @property
+    def limit_chars(self) -> int:
+        """How many characters a message may have. What is longer comes in several, split at paragraphs."""

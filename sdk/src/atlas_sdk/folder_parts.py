@@ -134,6 +134,8 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
         if path is None:
             report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
             continue
+        if path.is_dir():
+            path /= Path(default).name
         if (known := path.resolve()) in seen:
             continue
         seen.add(known)

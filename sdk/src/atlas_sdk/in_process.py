@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 
 from .client import JsonRpcClient
 from .errors import ServerError
@@ -14,6 +15,12 @@ from .services import Services
 
 CLOSE_SECONDS = 5.0
 """How long requests under way may take to end once the command is done."""
+
+ONE_COMMAND: ContextVar[bool] = ContextVar("one_command", default=False)
+"""True in a home that is open for the length of a terminal command: nothing begins there that outlives it.
+
+A channel would take a message, and be gone before it is answered.
+"""
 
 
 class InProcessClient(JsonRpcClient):
@@ -84,6 +91,7 @@ async def _served(
 
     from .services.wire import WIRE
 
+    ONE_COMMAND.set(True)  # what the home starts inherits it
     async with open_home() as services:
         wire = services.need(WIRE)
         send, receive = anyio.create_memory_object_stream[str](256)

@@ -152,7 +152,7 @@ def _dependency(item: Any) -> dict[str, str]:
     found = item if isinstance(item, dict) else {"name": item}
     name, version = found.get("name"), found.get("version", "")
     return {
-        "name": name.partition("@")[0].strip() if isinstance(name, str) else "",
+        "name": plain if _NAME.fullmatch(plain := name.partition("@")[0] if isinstance(name, str) else "") else "",
         "version": version if isinstance(version, str) else "",
     }
 

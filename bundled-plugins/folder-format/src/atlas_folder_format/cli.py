@@ -36,7 +36,7 @@ def validate(
         raise NotFoundError(f"There is no folder {folder}.", hint="Name the folder that holds .claude-plugin/.")
     found = checked(terminal, folder)
     if json:
-        sys.stdout.write(json_module.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        _write(json_module.dumps(found, ensure_ascii=False, indent=2))
     else:
         _say(found)
     if not found["loads"]:
@@ -140,4 +140,9 @@ def _say(found: dict[str, Any]) -> None:
     lines = [f"{found['name']} {verdict}: {', '.join(held) or 'nothing in it'}."]
     lines += [f"  not loaded: {one['part']}. {one['why']}" for one in found["refused"]]
     lines += [f"  note: {warning}" for warning in found["warnings"]]
-    sys.stdout.write("\n".join(lines) + "\n")
+    _write("\n".join(lines))
+
+
+def _write(text: str) -> None:
+    """Print text in which the name of a file may be no text at all."""
+    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")

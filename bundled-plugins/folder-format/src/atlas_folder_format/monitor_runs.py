@@ -22,7 +22,7 @@ from atlas_sdk.services.notify import NOTIFY
 
 from .audit import Audit
 from .environment import MARK, base
-from .process import close, end, shell_line, start
+from .process import close, end, end_marked, shell_line, start
 
 GATHER_SECONDS = 1.0
 MOST_CHARS = 8_000
@@ -86,9 +86,10 @@ class MonitorRuns:
 
     async def _run(self, key: tuple[str, str, str], monitor: Monitor) -> None:
         plugin, conversation, name = key
+        mark = secrets.token_hex(8)
         with self._runs[key]:
             try:
-                environment = {**base(os.environ), **monitor.environment, MARK: secrets.token_hex(8)}
+                environment = {**base(os.environ), **monitor.environment, MARK: mark}
                 process = await start(shell_line(monitor.command, ""), folder=monitor.folder, environment=environment)
             except OSError as error:
                 self._ctx.logger.warning("The monitor %s of %s could not be started: %s", name, plugin, error)
@@ -103,6 +104,7 @@ class MonitorRuns:
             finally:
                 await end(process)
                 await close(process)
+                await end_marked(mark)
                 note("ended", conversation=conversation)
         if self._runs.get(key) and self._runs[key].cancel_called:
             del self._runs[key]  # it may start again; one that ended by itself has had its say

@@ -140,11 +140,20 @@ def _is_page(file: Path) -> bool:
 
 
 def _places(folder: Path, declared: Json, what: str, report: Report) -> Iterator[Path]:
-    for item in declared if isinstance(declared, list) else [] if declared is None else [declared]:
-        if not isinstance(item, str):
+    listed = list(declared.values()) if isinstance(declared, dict) else declared
+    for item in listed if isinstance(listed, list) else [] if listed is None else [listed]:
+        named = _path_of(item)
+        if named is None:
             report.refuse(f"{what} in the manifest", "An entry must be a path.")
-        elif (path := _place(folder, item, what, report)) is not None:
+        elif (path := _place(folder, named, what, report)) is not None:
             yield path
+
+
+def _path_of(item: Json) -> str | None:
+    """Return the path of an entry: Claude Code wants it alone, and some write an object around it."""
+    if isinstance(item, dict):
+        item = next((item[key] for key in ("path", "source", "file", "location") if key in item), None)
+    return item if isinstance(item, str) else None
 
 
 def _place(folder: Path, item: str, what: str, report: Report) -> Path | None:
@@ -195,6 +204,8 @@ def _entries(place: Path, folder: Path, report: Report) -> list[Path]:
     for entry in entries[:MOST]:
         if entry.is_symlink() and inside(folder, _shown(entry, folder)) is None:
             report.refuse(_shown(entry, folder), "The link leads out of the plugin's folder, or nowhere.")
+        elif entry.is_symlink() and entry.resolve() in place.resolve().parents:
+            report.refuse(_shown(entry, folder), "The link leads to a folder that it lies in.")
         else:
             kept.append(entry)
     return kept

@@ -58,7 +58,11 @@ class Servers:
 
     async def look(self) -> bool:
         """Read ``mcp.json`` when it changed; say whether it did. A broken one leaves what was known before."""
-        return await anyio.to_thread.run_sync(self._look)
+        stamp = self._seen()  # before every turn, and quicker than asking a thread for it
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        return await anyio.to_thread.run_sync(self._read, stamp)
 
     def configs(self) -> dict[str, ServerConfig]:
         """Return every server by its name; where two have one name the home's own counts."""
@@ -154,9 +158,11 @@ class Servers:
     async def reload(self, name: str = "") -> None:
         """Read ``mcp.json`` anew, and connect to one server anew, or to each that failed or was never seen."""
         self._stamp = None
-        await self.look()
+        changed = await self.look()
         await self.settle()
         if name:
+            if changed:
+                await self.refresh()
             server = self.server(name)
             await server.close()
             server.forgive()
@@ -207,21 +213,20 @@ class Servers:
             raise MisuseError("No MCP server is started while Atlas starts or closes.")
         self._group.start_soon(cast(Any, work), *arguments)
 
-    def _look(self) -> bool:
+    def _seen(self) -> tuple[int, int] | None:
         try:
             stat = self._file.stat()
-            stamp = (stat.st_mtime_ns, stat.st_size)
         except OSError:
-            stamp = None
-        if stamp is not None and stamp == self._stamp:
-            return False
+            return None
+        return stat.st_mtime_ns, stat.st_size
+
+    def _read(self, stamp: tuple[int, int] | None) -> bool:
         before = (self._home, self.problems)
         try:
             text = self._file.read_text("utf-8") if stamp is not None else "{}"
             self._home, self.problems = read_file(text, self._ctx.home)
         except (OSError, ValueError) as error:
             self.problems = (f"{self._file} cannot be read: {error}. What it said before still holds.",)
-        self._stamp = stamp
         return (self._home, self.problems) != before
 
 

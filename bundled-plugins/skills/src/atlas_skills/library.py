@@ -58,6 +58,8 @@ class Library:
 
     async def look(self) -> bool:
         """Look what skills there are on disk; say whether anything changed."""
+        if not self._home and not self._added() and not self._folder.exists():
+            return False  # the home has no skills, and nobody pays for looking at them before every turn
         before = self.known()
         await anyio.to_thread.run_sync(self._look)
         return self.known() != before

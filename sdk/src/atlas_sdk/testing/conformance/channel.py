@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import anyio
 
-from ...channels import Channel, Inbound, Prompt
+from ...channels import Channel, FileChannel, Inbound, KeyedChannel, LimitedChannel, Prompt
 from ...errors import AtlasError
 from ..fake_hosts import FakeChannelHost
 from ..suite import suite
@@ -58,7 +60,8 @@ async def check_channel(
     """Check a Channel against a stand-in of its chat service.
 
     ``write(channel, chat, text)`` has somebody write in a chat of that service, and ``sent(channel, chat)``
-    returns what was sent to the chat so far, questions among it. ``nowhere`` is a chat that cannot be sent to.
+    returns what was sent to the chat so far, questions and the names of files among it. ``nowhere`` is a chat
+    that cannot be sent to.
     """
     yield ChannelBench(make_channel(), FakeChannelHost(), chat, write, sent, nowhere)
 
@@ -113,6 +116,45 @@ async def what_is_not_delivered_is_an_error(bench: ChannelBench) -> None:
     async with bench.running():
         with raises(AtlasError):
             await bench.channel.send(bench.nowhere, "Hello.")
+
+
+@check_channel.promise
+async def its_own_limit_leaves_room(bench: ChannelBench) -> None:
+    """A channel that says how long a message may be says 100 characters or more, and takes one of that length."""
+    if not isinstance(bench.channel, LimitedChannel):
+        return
+    assert bench.channel.limit_chars >= 100
+    async with bench.running():
+        await bench.channel.send(bench.chat, "x" * bench.channel.limit_chars)
+
+    assert [one.count("x") for one in bench.sent(bench.channel, bench.chat)] == [bench.channel.limit_chars]
+
+
+@check_channel.promise
+async def what_is_sent_again_under_its_key_arrives_once(bench: ChannelBench) -> None:
+    """Where the channel offers ``send_once``: another key is another message, though the words are the same."""
+    if not isinstance(bench.channel, KeyedChannel):
+        return
+    async with bench.running():
+        for key in ("a", "a", "b"):
+            await bench.channel.send_once(bench.chat, "Hello.", key)
+
+    assert len(bench.sent(bench.channel, bench.chat)) == 2
+
+
+@check_channel.promise
+async def a_file_arrives_under_its_name(bench: ChannelBench) -> None:
+    """Where the channel carries files; the file itself is left as it was."""
+    if not isinstance(bench.channel, FileChannel):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.txt"
+        await anyio.Path(path).write_bytes(b"All is well.")
+        async with bench.running():
+            await bench.channel.send_file(bench.chat, path, "text/plain")
+        assert await anyio.Path(path).read_bytes() == b"All is well."
+
+    assert "report.txt" in "\n".join(bench.sent(bench.channel, bench.chat))
 
 
 @check_channel.promise

@@ -1,0 +1,58 @@
+"""The command ``pairing``."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+from atlas_sdk.commands import Terminal
+
+pairing = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@pairing.command("list")
+def list_(context: typer.Context, json: Json = False) -> None:
+    """The people let in, and those waiting with a code."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        people = client.request("pairing.list")["people"]
+    if json:
+        print(json_module.dumps(people, indent=2))
+        return
+    for one in people:
+        state = f"waits with the code {one['code']}" if one["code"] else f"let in {one['since'][:10]}"
+        print(f"{one['channel']:<12} {one['user']:<20} {one['name']:<24} {state}")
+    if not people:
+        print("Nobody was let in yet. Write to your channel, and it answers with a code.")
+
+
+@pairing.command("approve")
+def approve(
+    context: typer.Context,
+    code: Annotated[str, typer.Argument(help="What the channel answered, such as AB23CD45.")],
+    json: Json = False,
+) -> None:
+    """Let in whoever holds a code."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        person = client.request("pairing.approve", {"code": code})
+    if json:
+        print(json_module.dumps(person, indent=2))
+        return
+    print(f"{person['name']} ({person['user']}) may talk to Atlas on {person['channel']}.")
+
+
+@pairing.command("forget")
+def forget(
+    context: typer.Context,
+    channel: Annotated[str, typer.Argument(help="The channel's name.")],
+    user: Annotated[str, typer.Argument(help="The id that pairing list shows.")],
+) -> None:
+    """Remove someone from a channel, let in or waiting."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        client.request("pairing.forget", {"channel": channel, "user": user})
+    print(f"{user} may no longer talk to Atlas on {channel}.")
