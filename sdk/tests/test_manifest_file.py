@@ -313,3 +313,9 @@ def test_what_is_no_plugin_is_not_taken_for_one(tmp_path: Path) -> None:
 
     assert plugin_folders(tmp_path) == [tmp_path / "notes"]
     assert plugin_folders(tmp_path / "nowhere") == []
+
+
+def test_a_range_that_is_none_is_refused(tmp_path: Path) -> None:
+    wanted = {"name": "helper", "dependencies": [{"name": "b", "version": ">=<1"}]}
+
+    assert "'>=<1' is no range of versions" in refused(tmp_path, wanted)

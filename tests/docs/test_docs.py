@@ -29,6 +29,7 @@ WRITTEN = (
     "guides/chat",
     "guides/files-and-commands",
     "guides/homes",
+    "guides/marketplace",
     "guides/mcp",
     "guides/models",
     "guides/platforms",

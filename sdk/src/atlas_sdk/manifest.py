@@ -47,11 +47,23 @@ class Dependency:
     name: str
     range: str = ""
 
+    def is_sound(self) -> bool:
+        """Return whether the range is one."""
+        if not self.range:
+            return True
+        from semantic_version import NpmSpec  # type: ignore[import-untyped]  # it brings no types
+
+        try:
+            NpmSpec(self.range)
+        except ValueError:
+            return False
+        return True
+
     def accepts(self, version: str) -> bool:
         """Return whether a version is in the range; one that is no version is in none but the empty one."""
         if not self.range:
             return True
-        from semantic_version import NpmSpec, Version  # type: ignore[import-untyped]  # it brings no types
+        from semantic_version import NpmSpec, Version
 
         try:
             return bool(NpmSpec(self.range).match(Version.coerce(version)))

@@ -246,6 +246,8 @@ class _Reader:
             name, asked = (item, "") if isinstance(item, str) else (item.get("name"), item.get("version", ""))
             if not isinstance(name, str) or not isinstance(asked, str):
                 raise ManifestError(f"{self.path}: a dependency's name and version must be text.")
+            if not Dependency(name, asked).is_sound():
+                raise ManifestError(f"{self.path}: {asked[:40]!r} is no range of versions, such as ^2.1.")
             found.append(Dependency(name, asked))
         return tuple(found)
 

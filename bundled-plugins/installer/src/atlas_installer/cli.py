@@ -1,0 +1,90 @@
+"""``atlas plugins install``, ``update`` and ``remove``."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def install(
+    context: typer.Context,
+    address: Annotated[
+        str,
+        typer.Argument(
+            help="https://..., git@..., owner/repo, with #folder for one inside it; a folder, an archive or a wheel; "
+            "or a package's name, name==1.2."
+        ),
+    ],
+    ref: Annotated[str, typer.Option("--ref", help="A branch, a tag or a commit.", metavar="REF")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace the one of the same name installed before.")] = False,
+    json: Json = False,
+) -> None:
+    """Fetch a plugin by its address (a git URL, owner/repo, a folder, a package); it arrives off."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        params = {"address": absolute(address, Path.cwd()), "ref": ref, "force": force}
+        found = client.request("plugin.install", params, timeout=None)
+    _show(found, "Installed", json=json)
+
+
+def update(context: typer.Context, name: str, json: Json = False) -> None:
+    """Fetch a plugin installed by address again from where it came."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        found = client.request("plugin.update", {"name": name}, timeout=None)
+    _show(found, "Updated", json=json)
+
+
+def remove(context: typer.Context, name: str) -> None:
+    """Turn off and take away a plugin installed by address; its data stays."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        client.request("plugin.remove", {"name": name}, timeout=None)
+    print(f"{name} is removed. Its data stays.")
+
+
+def absolute(address: str, here: Path) -> str:
+    """Return an address whose path, if it is one, does not depend on where the server runs."""
+    place, mark, folder = address.partition("#")
+    is_path = place.startswith((".", "~")) or place.endswith((".whl", ".zip", ".tar.gz", ".tgz"))
+    if is_path and "://" not in place:
+        return f"{(here / Path(place).expanduser()).resolve()}{mark}{folder}"
+    return address
+
+
+def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
+    if json:
+        print(json_module.dumps(found, ensure_ascii=False, indent=2))
+        return
+    origin = found["origin"]
+    commit = f" at {origin['commit'][:12]}" if origin["commit"] else ""
+    print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
+    if found["description"]:
+        print(found["description"])
+    print(f"It declares {declares(found['declares'])}")
+    if found["state"] == "on":
+        print("It is on, since it declares what you agreed to.")
+    elif found["grew"]:
+        print(f"It declares something else than before. See it and agree with: atlas plugins enable {found['name']}.")
+    elif found["why"] and found["state"] != "waiting":
+        print(found["why"])
+    else:
+        print(f"It is off. Turn it on with: atlas plugins enable {found['name']}.")
+
+
+def declares(what: dict[str, Any] | None) -> str:
+    """Say what consent would be given to."""
+    parts = [
+        f"{kind}: {', '.join(str(one) for one in names)}" if isinstance(names, list) else kind
+        for kind, names in (what or {}).items()
+        if kind != "python"
+    ]
+    code = " Its code runs inside Atlas." if (what or {}).get("python") else ""
+    return ("; ".join(parts) + "." if parts else "nothing.") + code

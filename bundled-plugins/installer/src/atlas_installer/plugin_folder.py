@@ -1,0 +1,116 @@
+"""Judging a folder before it is installed: is it a plugin, is it the one asked for, is all of it readable text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from atlas_sdk.archives import ArchiveError
+from atlas_sdk.contents import compiled_files
+from atlas_sdk.errors import RefusedError
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import MANIFEST, plugin_folders, read_manifest
+
+MANIFEST_BYTES = 1_000_000
+_SHOWN = 8
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+
+
+def inside(whole: Path, folder: str) -> Path:
+    """Return the folder of a repository that was asked for. Raises RefusedError, naming the plugins there are."""
+    found = whole / folder
+    if not found.is_dir():
+        raise RefusedError(f"There is no folder {folder} in it.", hint=_elsewhere(whole))
+    _no_submodules(whole, folder)
+    if not is_plugin(found):
+        what = f"The folder {folder}" if folder else "It"
+        raise RefusedError(f"{what} is no plugin: it has no {MANIFEST.as_posix()}.", hint=_elsewhere(whole))
+    return found
+
+
+def is_plugin(folder: Path) -> bool:
+    """Return whether a folder has a manifest or the parts of a plugin."""
+    return any(one.name == folder.name for one in plugin_folders(folder.parent))
+
+
+def checked(folder: Path, *, name: str = "") -> Manifest:
+    """Return a folder's manifest, if it may be installed. Nothing of it is run.
+
+    ``name`` is what its folder is called where a person chose that folder. Raises AtlasError with the reason.
+    """
+    written = _as_written(folder / MANIFEST)
+    if compiled := compiled_files(folder):
+        raise RefusedError(
+            f"It holds compiled files, which nobody can read: {', '.join(compiled[:_SHOWN])}.",
+            hint="Ask its author for one without them, or install it as a Python package.",
+        )
+    manifest = read_manifest(folder, source="folder")
+    if name and manifest.name != name:
+        raise RefusedError(
+            f"The folder is called {name[:80]!r} and the plugin in it {manifest.name!r}.",
+            hint="Give both the same name.",
+        )
+    if written is not None and not isinstance(written.get("version", ""), str):
+        raise RefusedError("The manifest's version must be text.")
+    return manifest
+
+
+def _as_written(path: Path) -> dict[str, Any] | None:
+    """Return a manifest, stricter than a folder at home is read: what is shown at consent must be all there is."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MANIFEST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(data) > MANIFEST_BYTES:
+        raise RefusedError(f"Its manifest has over {MANIFEST_BYTES:,} bytes, as no manifest has.")
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"Its manifest cannot be read: {error}.", hint="Ask its author to mend it.") from error
+    if not isinstance(found, dict):
+        raise RefusedError("Its manifest must hold an object.")
+    name = found.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = f"it is {name[:80]!r}" if isinstance(name, str) else "there is none"
+        raise RefusedError(f"The manifest's name must be in kebab-case, such as my-plugin, and {shown}.")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice: what is shown and what is used could be two things."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has {next(name for name in names if names.count(name) > 1)[:40]!r} twice")
+    return found
+
+
+def _no_submodules(whole: Path, folder: str) -> None:
+    file = whole / ".gitmodules"
+    if not file.is_file():
+        return
+    for found in _SUBMODULE.finditer(file.read_text("utf-8", errors="replace")[:MANIFEST_BYTES]):
+        if not folder or found[1].startswith(f"{folder}/") or folder.startswith(found[1]):
+            raise ArchiveError(f"It has a part in another repository, {found[1][:80]!r}, which is not fetched.")
+
+
+def _elsewhere(whole: Path) -> str:
+    names = sorted(_below(whole, 3))
+    if not names:
+        return "No folder in it is a plugin."
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"Plugins in it: {', '.join(f'#{name}' for name in names[:_SHOWN])}{more}."
+
+
+def _below(whole: Path, depth: int) -> Iterator[str]:
+    for level in range(depth + 1):
+        pattern = "/".join(["*"] * level + [MANIFEST.as_posix()])
+        for path in whole.glob(pattern):
+            name = path.parent.parent.relative_to(whole).as_posix()
+            if name != ".":
+                yield name

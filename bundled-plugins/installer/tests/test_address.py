@@ -1,0 +1,40 @@
+"""What an address means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atlas_installer.address import Address, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("owner/repo", Address("github", "owner/repo")),
+        ("owner/repo.js#plugins/video", Address("github", "owner/repo.js", "plugins/video")),
+        ("https://host.example.test/team/x.git#a", Address("git", "https://host.example.test/team/x.git", "a")),
+        ("https://host.example.test/x.tar.gz", Address("archive", "https://host.example.test/x.tar.gz")),
+        ("git@host.example.test:team/x.git", Address("git", "git@host.example.test:team/x.git")),
+        ("ssh://git@host.example.test:2222/x.git", Address("git", "ssh://git@host.example.test:2222/x.git")),
+        ("http://127.0.0.1:80/x.git", Address("git", "http://127.0.0.1:80/x.git")),
+        ("atlas-weather", Address("package", "atlas-weather")),
+        ("atlas_weather==1.2.0rc1", Address("package", "atlas_weather", ref="1.2.0rc1")),
+    ],
+)
+def test_an_address_names_what_to_fetch(text: str, meant: Address, tmp_path: Path) -> None:
+    assert parse(text, here=tmp_path) == meant
+
+
+def test_paths_begin_like_paths_or_end_like_files(tmp_path: Path) -> None:
+    for name in ("a b", "owner"):
+        (tmp_path / name / "x").mkdir(parents=True)
+    (tmp_path / "w-1-py3-none-any.whl").touch()
+    (tmp_path / "x.zip").touch()
+
+    assert parse("./a b", here=tmp_path) == Address("folder", str(tmp_path / "a b"))
+    assert parse(f"{tmp_path}/owner#x", here=tmp_path / "y") == Address("folder", str(tmp_path / "owner"), "x")
+    assert parse("owner/x", here=tmp_path).kind == "github"
+    assert parse("w-1-py3-none-any.whl", here=tmp_path).kind == "wheel"
+    assert parse("x.zip", here=tmp_path).kind == "archive"

@@ -1,0 +1,322 @@
+"""The marketplace of a home: what it lists, what came from it, and how that comes, changes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+
+from atlas_sdk.archives import copy_folder
+from atlas_sdk.contents import tree_digest
+from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
+from atlas_sdk.services.installer import INSTALLER, Origin
+from atlas_sdk.services.plugins import PLUGINS
+
+from . import skill_folder
+from .code import Judged, judge, unmet
+from .item import Item, State
+from .listing import Listing, Listings, Repository
+from .records import CameServer, RecordsFile
+from .servers_file import ServersFile, digest_of
+
+LEFT_BY_PYTHON = ("__pycache__",)
+
+
+@dataclass(frozen=True)
+class Came:
+    """Something that came from the marketplace: its commit or its entry's digest, and where it lies."""
+
+    name: str
+    kind: Literal["skill", "mcp", "plugin"]
+    pin: str
+    version: str
+    held: str = ""
+    """The digest of what came."""
+
+
+@dataclass
+class Done:
+    """What an installation did: what came with it, and what is to be said."""
+
+    item: Item
+    notes: list[str] = field(default_factory=list)
+    brought: list[str] = field(default_factory=list)
+
+
+class Market:
+    """One home's marketplace. One thing at a time is installed, updated or removed."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+        self.repository = Repository(ctx)
+        self._listings = Listings(ctx, self.repository)
+        self._records = RecordsFile(ctx.data_folder / "records.json")
+        self._servers = ServersFile(ctx.home)
+        self._lock = anyio.Lock()
+
+    # --- what there is -----------------------------------------------------------------------
+
+    async def listing(self, *, refresh: bool = False) -> Listing:
+        """Return the list, and stop what was retired when it was read for this."""
+        listing = await self._listings.get(refresh=refresh)
+        if listing.fresh:
+            async with self._lock:
+                await self._stop_retired(listing)
+        return listing
+
+    async def came(self) -> dict[str, Came]:
+        """Return what came from the marketplace and is there, by name."""
+        found: dict[str, Came] = {}
+        for key, origin in (await self._ctx.services.need(INSTALLER).origins()).items():
+            if origin.kind != "marketplace":
+                continue
+            folder, _, skill = key.rpartition("/")
+            name = skill if folder == "skills" else key
+            kind: Literal["skill", "plugin"] = "skill" if folder == "skills" else "plugin"
+            where = self._skill(name) if kind == "skill" else self._ctx.home / "plugins" / name
+            if where.is_dir():
+                found[name] = Came(name, kind, origin.commit, origin.ref, origin.digest)
+        records = await anyio.to_thread.run_sync(self._records.read)
+        for name, server in records.servers.items():
+            if await anyio.to_thread.run_sync(self._servers.get, name) is not None:
+                found[name] = Came(name, "mcp", server.item, server.version, server.digest)
+        return found
+
+    async def state(self, item: Item | None, came: Came | None) -> State:
+        """Say how something that came stands to its item."""
+        if came is None:
+            return ""
+        if item is None:
+            return "gone"
+        if _pin(item) != came.pin:
+            return "update"
+        return "changed" if await self._is_changed(came) else "installed"
+
+    async def named(self, name: str, *, refresh: bool = False) -> Item:
+        """Return an item. Raises NotFoundError."""
+        listing = await self.listing(refresh=refresh)
+        if name not in listing.items:
+            import difflib
+
+            near = difflib.get_close_matches(name, listing.items, 1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise NotFoundError(
+                f"The marketplace has no item {name[:80]!r}.", hint=f"{hint}atlas marketplace list shows them."
+            )
+        return listing.items[name]
+
+    async def retired(self) -> Mapping[str, str]:
+        """Return what was stopped because it was retired, with the reason."""
+        return (await anyio.to_thread.run_sync(self._records.read)).retired
+
+    # --- installing --------------------------------------------------------------------------
+
+    async def install(self, name: str) -> Done:
+        """Install an item, with the servers a skill needs. Raises AtlasError with the reason."""
+        item = await self.named(name)
+        async with self._lock:
+            if name in await self.came():
+                raise MisuseError(f"{name} is installed.", hint=f"Its new version: atlas marketplace update {name}.")
+            return await self._bring(item, None, force=False)
+
+    async def update(self, name: str, *, force: bool = False) -> Done | None:
+        """Bring an installed item to the marketplace's version; None when it is that already."""
+        item = await self.named(name, refresh=True)
+        async with self._lock:
+            came = (await self.came()).get(name)
+            if came is None:
+                raise NotFoundError(f"{name} is not installed.", hint=f"Install it: atlas marketplace install {name}.")
+            is_changed = await self._is_changed(came)
+            if _pin(item) == came.pin and not (is_changed and force):
+                return None
+            if is_changed and not force:
+                kept = " What it holds now is then kept as a version." if came.kind == "skill" else ""
+                raise MisuseError(f"{name} was changed here since it came.", hint=f"Update it with --force.{kept}")
+            return await self._bring(item, came, force=force)
+
+    async def _bring(self, item: Item, came: Came | None, *, force: bool) -> Done:
+        if item.retired:
+            raise RefusedError(f"{item.name} is retired: {item.retired.rstrip('.')}.")
+        if item.faults:
+            raise RefusedError(f"{item.name} is not installed. {' '.join(item.faults)}")
+        if item.kind == "mcp":
+            return await self._bring_server(item, came, force=force)
+        async with self.repository.code(item) as fetched:
+            judged = await anyio.to_thread.run_sync(judge, item, fetched.folder)
+            key = await self._compare(item, judged)
+            if judged.faults:
+                raise RefusedError(f"{item.name} is not installed. {' '.join(judged.faults)}")
+            origin = Origin(kind="marketplace", address=item.repo, folder=item.path, ref=item.version, commit=item.sha)
+            if item.kind == "skill":
+                done = await self._bring_skill(item, fetched.folder, judged, origin, came)
+            else:
+                done = await self._bring_plugin(item, fetched.folder, judged, origin, came)
+            await anyio.to_thread.run_sync(lambda: self._records.change(commits={key: judged.digest}))
+            return done
+
+    async def _bring_plugin(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
+        installed = await self._ctx.services.need(INSTALLER).take_in(folder, origin, update=came is not None)
+        await anyio.to_thread.run_sync(lambda: self._records.change(retired={item.name: None}))
+        done = Done(item, notes=list(judged.notes))
+        if installed.grew:
+            done.notes.append("It declares something else than before, and waits for your consent.")
+        if installed.state != "on":
+            done.notes.append(f"It is off. Turn it on with: atlas plugins enable {item.name}.")
+        return done
+
+    async def _compare(self, item: Item, judged: Judged) -> str:
+        """Refuse a commit whose files are not those it had when it first came; return what it is remembered under."""
+        key = f"{item.repo}@{item.sha}#{item.path}"
+        known = (await anyio.to_thread.run_sync(self._records.read)).commits.get(key)
+        if known is not None and known != judged.digest:
+            raise RefusedError(
+                f"The files of {item.repo} at {item.sha[:12]} are not those they were before.",
+                hint="Nothing was installed. Tell the marketplace.",
+            )
+        return key
+
+    async def _bring_skill(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
+        refused, missing = unmet(judged)
+        if refused:
+            raise RefusedError(f"{item.name} is not installed. {' '.join(refused)}")
+        target = self._skill(item.name)
+        if came is None and target.exists():
+            raise RefusedError(f"There is a skill {item.name} of your own in {target}.", hint="Rename it first.")
+        done = Done(item, notes=list(judged.notes))
+        if missing:
+            done.notes.append(f"It runs {', '.join(missing)}, which is not on this computer: install that, too.")
+        for name in judged.servers:
+            await self._bring_along(name, done)
+        before = None
+        if came is not None:
+            before = skill_folder.version_folder(self._ctx.home, item.name, self._ctx.clock.now())
+            done.notes.append(f"What it held is kept in {before.relative_to(self._ctx.home).as_posix()}.")
+
+        def prepared() -> Path:
+            copy = folder.with_name(f"{folder.name}.marked")
+            copy_folder(folder, copy)
+            skill_folder.mark(copy)
+            return copy
+
+        copy = await anyio.to_thread.run_sync(prepared)
+        await self._ctx.services.need(INSTALLER).put(
+            copy, target, before=before, key=f"skills/{item.name}", origin=origin
+        )
+        await anyio.to_thread.run_sync(lambda: self._records.change(retired={item.name: None}))
+        await self._look_again()
+        return done
+
+    async def _bring_along(self, name: str, done: Done) -> None:
+        """Install an MCP server that a skill calls, unless it is there."""
+        if await anyio.to_thread.run_sync(self._servers.get, name) is not None:
+            return
+        needed = await self.named_in_lock(name)
+        if needed is None or needed.kind != "mcp":
+            raise RefusedError(f"{done.item.name} needs the MCP server {name}, which the marketplace does not have.")
+        brought = await self._bring(needed, None, force=False)
+        done.brought.append(name)
+        done.notes += brought.notes
+
+    async def named_in_lock(self, name: str) -> Item | None:
+        """Return an item of the list as it is known; retirements wait for the next reading."""
+        return (await self._listings.get(refresh=False)).items.get(name)
+
+    async def _bring_server(self, item: Item, came: Came | None, *, force: bool) -> Done:
+        assert item.server is not None  # an item without one has a fault
+
+        def put() -> str:
+            server = item.server or {}
+            there = self._servers.get(item.name)
+            held = came.held if came is not None else None
+            if force and there is not None:
+                held = digest_of(there)
+            # Remembered first: an entry that is ours and unknown could not be updated or removed.
+            known = CameServer(digest=digest_of(server), version=item.version, item=_pin(item))
+            self._records.change(servers={item.name: known}, retired={item.name: None})
+            try:
+                return self._servers.put(item.name, server, instead_of=held)
+            except AtlasError:
+                before = CameServer(digest=came.held, version=came.version, item=came.pin) if came else None
+                self._records.change(servers={item.name: before})
+                raise
+
+        await anyio.to_thread.run_sync(put)
+        await self._look_again()
+        names = ", ".join(secret.name for secret in item.secrets)
+        notes = [f"It reads {names}. Store it with: atlas secrets set NAME."] if names else []
+        return Done(item, notes=notes)
+
+    # --- going -------------------------------------------------------------------------------
+
+    async def remove(self, name: str) -> str:
+        """Take an item away; return what became of it."""
+        async with self._lock:
+            came = (await self.came()).get(name)
+            if came is None:
+                raise NotFoundError(
+                    f"Nothing named {name[:80]!r} came from the marketplace.",
+                    hint="atlas marketplace list shows what did.",
+                )
+            said = await self._take_away(came)
+            await anyio.to_thread.run_sync(lambda: self._records.change(retired={name: None}))
+            return said
+
+    async def _take_away(self, came: Came) -> str:
+        if came.kind == "plugin":
+            await self._ctx.services.need(INSTALLER).remove(came.name)
+            return "Its data stays."
+        if came.kind == "skill":
+            before = skill_folder.archive_folder(self._ctx.home, came.name)
+            await self._ctx.services.need(INSTALLER).take_away(
+                self._skill(came.name), before=before, key=f"skills/{came.name}"
+            )
+            await self._look_again()
+            return f"What it held is kept in {before.relative_to(self._ctx.home).as_posix()}."
+
+        def take_out() -> None:
+            self._servers.take_out(came.name)
+            self._records.change(servers={came.name: None})
+
+        await anyio.to_thread.run_sync(take_out)
+        await self._look_again()
+        return "Its entry in mcp.json is gone."
+
+    async def _stop_retired(self, listing: Listing) -> None:
+        """Stop what was installed and is retired by now: a plugin is turned off, a skill and a server go."""
+        came = await self.came()
+        for name in sorted(set(came) & {item.name for item in listing.items.values() if item.retired}):
+            one, why = came[name], listing.items[name].retired
+            if one.kind == "plugin":
+                await self._ctx.services.need(PLUGINS).disable(name)
+            else:
+                await self._take_away(one)
+            await anyio.to_thread.run_sync(lambda name=name, why=why: self._records.change(retired={name: why}))  # type: ignore[misc]  # bound early
+            self._ctx.logger.warning("Stopped a retired item of the marketplace", extra={"item": name, "why": why})
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def _skill(self, name: str) -> Path:
+        return self._ctx.home / "skills" / name
+
+    async def _is_changed(self, came: Came) -> bool:
+        if came.kind == "skill":
+            folder = self._skill(came.name)
+            now = await anyio.to_thread.run_sync(lambda: tree_digest(folder, leave_out=LEFT_BY_PYTHON))
+            return now != came.held
+        if came.kind == "mcp":
+            return digest_of(await anyio.to_thread.run_sync(self._servers.get, came.name)) != came.held
+        return False
+
+    async def _look_again(self) -> None:
+        """Have Atlas take up what changed in the home, without a restart."""
+        await self._ctx.services.need(PLUGINS).refresh()
+
+
+def _pin(item: Item) -> str:
+    """Return what an item is pinned to."""
+    return item.sha if item.kind != "mcp" else digest_of(item.server)

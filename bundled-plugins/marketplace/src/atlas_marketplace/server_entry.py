@@ -1,0 +1,148 @@
+"""What an MCP server of the marketplace may be: one exact version of a package, an image, an https address. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from atlas_sdk.values import Json
+
+from .secrets_in_text import secrets_in
+
+_NPM = re.compile(r"(?:@[a-z0-9][\w.-]*/)?[a-z0-9][\w.-]*@\d+\.\d+\.\d+(?:-[\w.]+)?")
+_PYPI = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?==\d[\w.!+]*")
+_IMAGE = re.compile(r"[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}")
+_VARIABLE = re.compile(r"\$\{([^}:]*)")
+_FIELDS = {"command", "args", "env", "type", "url", "headers", "trust", "alwaysLoad", "timeout"}
+_DOCKER_FLAGS = {"-i", "-t", "-it", "--rm", "--init", "--read-only", "--interactive", "--tty"}
+_DOCKER_VALUES = {
+    "-e", "--env", "--name", "--network", "-m", "--memory", "--cpus", "-u", "--user", "-w", "--workdir", "--tmpfs",
+    "--pull", "--platform", "--cap-drop", "--security-opt", "--entrypoint", "-v", "--volume", "--mount",
+}  # fmt: skip
+_EXTENSIONS = (".cmd", ".exe")
+
+
+def server_faults(server: Mapping[str, Json], secrets: set[str]) -> list[str]:
+    """Return what is wrong with a server's entry; ``secrets`` are those its item names."""
+    faults = [f"Its server has {name!r}, which is not taken." for name in server if name not in _FIELDS]
+    faults += _misshapen(server)
+    if faults:
+        return faults
+    if "url" in server:
+        faults += list(_remote(server))
+    else:
+        faults += list(_local(str(server.get("command", "")), [str(one) for one in server.get("args") or []]))
+    named = {found for text in _texts(server) for found in _VARIABLE.findall(text)}
+    faults += [f"Its server reads {name!r}, which its secrets do not name." for name in sorted(named - secrets)]
+    if found := secrets_in(json.dumps(server)):
+        faults.append(f"Its server holds what looks like a secret ({found[0]}). Write ${{NAME}} and name it.")
+    return faults
+
+
+def _misshapen(server: Mapping[str, Json]) -> Iterator[str]:
+    args, env, headers = server.get("args", []), server.get("env", {}), server.get("headers", {})
+    if not isinstance(args, list) or not all(isinstance(one, str | int) for one in args):
+        yield "Its server's args must be a list of texts."
+    for name, table in (("env", env), ("headers", headers)):
+        if not isinstance(table, dict) or not all(isinstance(one, str | int) for one in table.values()):
+            yield f"Its server's {name} must be names with texts."
+    for name in ("command", "url", "type", "trust"):
+        if not isinstance(server.get(name, ""), str):
+            yield f"Its server's {name} must be a text."
+    if ("url" in server) == ("command" in server):
+        yield "Its server must have a command or a url."
+
+
+def _remote(server: Mapping[str, Json]) -> Iterator[str]:
+    url = str(server["url"])
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname or parts.username:
+        yield f"Its server's address must be https, and it is {url[:80]!r}."
+    if server.get("type", "http") not in ("http", "streamable-http", "sse"):
+        yield f"Its server's type {server.get('type')!r} is not known."
+
+
+def _local(command: str, args: Sequence[str]) -> Iterator[str]:
+    program = command
+    for extension in _EXTENSIONS:
+        program = program.removesuffix(extension)
+    match program:
+        case "npx":
+            yield from _npx(args)
+        case "uvx":
+            yield from _uvx(args)
+        case "docker" | "podman":
+            yield from _docker(args)
+        case _:
+            yield f"Its server runs {command[:40]!r}: only npx, uvx and docker run fetch one exact version."
+
+
+def _npx(args: Sequence[str]) -> Iterator[str]:
+    packages, rest = [], list(args)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-y", "--yes", "-q", "--quiet"):
+            continue
+        name, mark, value = option.partition("=")
+        if name not in ("-p", "--package"):
+            yield f"npx has {option[:40]!r}, which is not taken."
+            return
+        packages.append(value if mark else (rest.pop(0) if rest else ""))
+    packages = packages or rest[:1] or [""]
+    for one in packages:
+        if not _NPM.fullmatch(one):
+            yield f"npx must run one exact version, such as name@1.2.3, and not {one[:60]!r}."
+
+
+def _uvx(args: Sequence[str]) -> Iterator[str]:
+    packages, rest = [], list(args)
+    program_of = False
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        name, mark, value = option.partition("=")
+        if name in ("--from", "--with", "--python", "-p"):
+            value = value if mark else (rest.pop(0) if rest else "")
+            if name in ("--from", "--with"):
+                packages.append(value)
+            program_of = program_of or name == "--from"
+        elif name not in ("-q", "--quiet", "--no-progress", "--isolated"):
+            yield f"uvx has {option[:40]!r}, which is not taken."
+            return
+    if not program_of:
+        packages += rest[:1] or [""]
+    for one in packages:
+        if not _PYPI.fullmatch(one):
+            yield f"uvx must run one exact version, such as name==1.2.3, and not {one[:60]!r}."
+
+
+def _docker(args: Sequence[str]) -> Iterator[str]:
+    rest = list(args)
+    if not rest or rest.pop(0) != "run":
+        yield "docker must run an image: docker run."
+        return
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        name, mark, _ = option.partition("=")
+        if name in _DOCKER_VALUES:
+            if not mark and rest:
+                rest.pop(0)
+        elif option not in _DOCKER_FLAGS:
+            yield f"docker run has {option[:40]!r}, which is not taken."
+            return
+    image = rest[0] if rest else ""
+    if not _IMAGE.fullmatch(image):
+        yield f"docker must run an image by its digest, such as name@sha256:…, and not {image[:60]!r}."
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)

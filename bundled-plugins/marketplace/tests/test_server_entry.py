@@ -1,0 +1,68 @@
+"""A server of the marketplace is one exact version of something, or an https address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas_marketplace.server_entry import server_faults
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "npx", "args": ["-y", "docs-mcp@1.2.3"]},
+        {"command": "npx.cmd", "args": ["--yes", "@team/docs@1.2.3-beta.1", "--port", "80"]},
+        {"command": "npx", "args": ["-y", "--package=docs@1.2.3", "docs"]},
+        {"command": "uvx", "args": ["docs-mcp==1.2.3", "--verbose"]},
+        {"command": "uvx", "args": ["--from", "docs[all]==1.2", "--with", "x==2.0", "docs"]},
+        {"command": "docker", "args": ["run", "-i", "--rm", "-e", "DOCS_KEY", f"ghcr.io/team/docs@{DIGEST}", "serve"]},
+        {"command": "docker", "args": ["run", "--rm", f"registry:5000/docs:1@{DIGEST}"], "env": {"K": "${DOCS_KEY}"}},
+        {"type": "http", "url": "https://docs.example.test/mcp", "headers": {"Authorization": "Bearer ${DOCS_KEY}"}},
+        {"url": "https://docs.example.test/mcp", "trust": "untrusted", "alwaysLoad": True},
+    ],
+)
+def test_what_is_pinned_is_taken(server: dict[str, Any]) -> None:
+    assert server_faults(server, {"DOCS_KEY"}) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ({"command": "npx", "args": ["-y", "docs-mcp@latest"]}, "docs-mcp@latest"),
+        ({"command": "npx", "args": ["docs-mcp"]}, "one exact version"),
+        ({"command": "npx", "args": ["docs-mcp@^1.2.3"]}, "one exact version"),
+        ({"command": "npx", "args": ["docs-mcp@1.2"]}, "one exact version"),
+        ({"command": "npx", "args": ["github:team/docs"]}, "one exact version"),
+        ({"command": "npx", "args": ["-c", "docs"]}, "'-c'"),
+        ({"command": "npx", "args": []}, "one exact version"),
+        ({"command": "npx", "args": ["-p", "a@1.2.3", "-p", "b", "docs"]}, "'b'"),
+        ({"command": "uvx", "args": ["docs-mcp"]}, "one exact version"),
+        ({"command": "uvx", "args": ["docs-mcp>=1"]}, "one exact version"),
+        ({"command": "uvx", "args": ["--from", "git+https://x.example.test", "docs"]}, "one exact version"),
+        ({"command": "uvx", "args": ["--with", "x", "docs==1.0"]}, "'x'"),
+        ({"command": "uvx", "args": ["--index-url", "https://x.example.test", "docs==1.0"]}, "--index-url"),
+        ({"command": "docker", "args": ["run", "team/docs:1.2"]}, "by its digest"),
+        ({"command": "docker", "args": ["run", "-e", f"x@{DIGEST}", "team/docs"]}, "by its digest"),
+        ({"command": "docker", "args": ["run", "--privileged", f"x@{DIGEST}"]}, "--privileged"),
+        ({"command": "docker", "args": ["exec", "x"]}, "docker run"),
+        ({"command": "bash", "args": ["-c", "x"]}, "'bash'"),
+        ({"command": "/usr/bin/npx", "args": ["a@1.2.3"]}, "only npx"),
+        ({"url": "http://docs.example.test/mcp"}, "https"),
+        ({"url": "https://user:x@docs.example.test/mcp"}, "https"),
+        ({"url": "https://docs.example.test/mcp", "headers": {"A": "${OTHER}"}}, "'OTHER'"),
+        ({"url": "https://x.example.test", "command": "npx"}, "a command or a url"),
+        ({}, "a command or a url"),
+        ({"command": "npx", "args": "docs@1.2.3"}, "list of texts"),
+        ({"command": "npx", "args": ["a@1.2.3"], "cwd": "/"}, "'cwd'"),
+        ({"url": "https://x.example.test", "headers": {"Authorization": "Bearer " + "ghp_" + "a8Kd03mQzR7vLxW2yTn5" * 2}},
+         "like a secret"),
+    ],
+)  # fmt: skip
+def test_what_is_not_pinned_is_refused_with_the_reason(server: dict[str, Any], said: str) -> None:
+    faults = server_faults(server, {"DOCS_KEY"})
+
+    assert any(said in fault for fault in faults), faults

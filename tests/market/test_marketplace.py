@@ -1,0 +1,422 @@
+"""The marketplace lists, installs exactly what was reviewed, updates, removes, and stops what was retired."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from atlas_kernel.app import App, open_app
+from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
+from atlas_sdk.homes import Home
+
+from ..archives.recipes import recipe, tree
+from ..standins.file_server import Answer, FileServer
+from .conftest import TriedHome, plugin
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).resolve().parents[2]
+SHA = "0123456789abcdef0123456789abcdef01234567"
+SKILL = "---\nname: {name}\ndescription: Helps.\n---\nHelp well.\n"
+
+
+def sample_market() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sample_market", ROOT / "tools" / "sample_market.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SAMPLE = sample_market()
+
+
+class Shop:
+    """A marketplace in a folder, to which a test adds items, and a home that reads it."""
+
+    def __init__(self, home: TriedHome, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+        self.environ: dict[str, str] = {"ATLAS_MARKETPLACE_REPOSITORY": str(folder)}
+
+    def add(self, name: str, text: str) -> None:
+        (self.folder / "items").mkdir(parents=True, exist_ok=True)
+        (self.folder / "items" / f"{name}.yaml").write_text(text, "utf-8")
+
+    def code(self, files: dict[str, str | None], *, repo: str = "team/x", sha: str = SHA, comment: str = "") -> None:
+        place = self.folder / "archives" / repo / f"{sha}.tar.gz"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(tree({name: text or "" for name, text in files.items()}, top="x-1", comment=comment or sha))
+
+    def item(self, name: str, kind: str = "skill", *, sha: str = SHA, more: str = "") -> None:
+        self.add(
+            name,
+            f"name: {name}\nkind: {kind}\ntitle: T\nsummary: S\nauthor: a\nlicense: MIT\nversion: '1.0'\n"
+            f"repo: team/x\nsha: {sha}\n{more}",
+        )
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Callable[..., Any]]:
+        """Open the home; what is given calls a method of it."""
+        async with open_app(Home(self.home.folder, "default"), environ=dict(self.environ)) as app:
+            yield caller_of(app)
+
+
+def caller_of(app: App) -> Callable[..., Any]:
+    async def call(called: str, /, **params: Any) -> Any:
+        method = app.methods()[called]
+        result = await method.run(method.params.model_validate(params), None)  # type: ignore[arg-type]  # nobody asks
+        return result.model_dump(mode="json")
+
+    return call
+
+
+@pytest.fixture
+def shop(home: TriedHome, tmp_path: Path) -> Shop:
+    return Shop(home, tmp_path / "market")
+
+
+@pytest.fixture
+def sample(shop: Shop) -> Shop:
+    SAMPLE.write(shop.folder)
+    return shop
+
+
+def row(found: Any, name: str) -> Any:
+    return next(one for one in found["items"] if one["name"] == name)
+
+
+async def test_the_sample_is_listed_by_kind(sample: Shop) -> None:
+    async with sample.opened() as call:
+        found = await call("marketplace.list")
+        skills = await call("marketplace.list", kind="skill")
+
+    assert {one["name"]: one["kind"] for one in found["items"]} == {
+        "docs": "mcp", "old-helper": "plugin", "release-notes": "skill", "stretch": "plugin", "team-notes": "skill",
+    }  # fmt: skip
+    assert [one["name"] for one in skills["items"]] == ["release-notes", "team-notes"]
+    assert row(found, "old-helper")["retired"]
+    assert "installer" in {one["name"] for one in found["shipped"]}
+    assert (found["stale"], found["broken"]) == ("", {})
+
+
+async def test_a_page_has_the_readme_of_the_reviewed_commit(sample: Shop) -> None:
+    async with sample.opened() as call:
+        page = await call("marketplace.show", name="release-notes")
+        docs = await call("marketplace.show", name="docs")
+        with pytest.raises(NotFoundError, match="Did you mean docs"):
+            await call("marketplace.show", name="doc")
+
+    assert page["readme"].startswith("# release-notes")
+    assert docs["secrets"] == [
+        {"name": "DOCS_KEY", "description": "Opens your documents.", "url": "https://docs.example.test/keys",
+         "stored": False}
+    ]  # fmt: skip
+
+
+async def test_a_skill_comes_with_the_server_it_needs(sample: Shop) -> None:
+    async with sample.opened() as call:
+        done = await call("marketplace.install", name="team-notes")
+        found = await call("marketplace.list")
+    servers = json.loads((sample.home.folder / "mcp.json").read_text())["mcpServers"]
+    text = (sample.home.folder / "skills" / "team-notes" / "SKILL.md").read_text()
+
+    assert done["brought"] == ["docs"]
+    assert "DOCS_KEY" in done["notes"][0]
+    assert servers["docs"]["url"] == "https://docs.example.test/mcp"
+    assert "metadata:\n  origin: marketplace\n  requires:" in text
+    assert (row(found, "team-notes")["state"], row(found, "docs")["state"]) == ("installed", "installed")
+    assert sample.home.left() == []
+
+
+async def test_a_plugin_arrives_off_and_goes(sample: Shop) -> None:
+    async with sample.opened() as call:
+        done = await call("marketplace.install", name="stretch")
+        with pytest.raises(MisuseError, match="is installed"):
+            await call("marketplace.install", name="stretch")
+        with pytest.raises(MisuseError, match="came from the marketplace"):
+            await call("plugin.update", name="stretch")
+        found = await call("marketplace.list")
+        await call("marketplace.remove", name="stretch")
+        after = await call("marketplace.list")
+
+    assert "It is off" in done["notes"][-1]
+    assert (row(found, "stretch")["state"], row(after, "stretch")["state"]) == ("installed", "")
+    assert not (sample.home.folder / "plugins" / "stretch").exists()
+
+
+async def test_removing_a_skill_archives_it_and_a_server_leaves_the_file(sample: Shop) -> None:
+    (sample.home.folder / "mcp.json").write_text('{"mcpServers": {"mine": {"url": "https://a.example.test"}}, "x": 1}')
+    async with sample.opened() as call:
+        await call("marketplace.install", name="team-notes")
+        said = [await call("marketplace.remove", name=name) for name in ("team-notes", "docs")]
+
+    assert "skills/.archive/team-notes" in said[0]["said"]
+    assert (sample.home.folder / "skills" / ".archive" / "team-notes" / "SKILL.md").is_file()
+    assert json.loads((sample.home.folder / "mcp.json").read_text()) == {
+        "mcpServers": {"mine": {"url": "https://a.example.test"}}, "x": 1,
+    }  # fmt: skip
+
+
+async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    file = shop.home.folder / "skills" / "tips" / "SKILL.md"
+    later = "f" * 40
+    async with shop.opened() as call:
+        await call("marketplace.install", name="tips")
+        same = await call("marketplace.update", name="tips")
+        file.write_text("My own words.")
+        shop.item("tips", sha=later)
+        shop.code({"SKILL.md": SKILL.format(name="tips") + "Better.\n"}, sha=later)
+        with pytest.raises(MisuseError, match="changed here"):
+            await call("marketplace.update", name="tips")
+        done = await call("marketplace.update", name="tips", force=True)
+    kept = list((shop.home.folder / "skills" / ".versions" / "tips").iterdir())
+
+    assert not same["changed"]
+    assert done["changed"]
+    assert file.read_text().endswith("Better.\n")
+    assert [(one / "SKILL.md").read_text() for one in kept] == ["My own words."]
+
+
+async def test_a_skill_of_ones_own_is_left_alone(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    mine = shop.home.folder / "skills" / "tips" / "SKILL.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("Mine.")
+    async with shop.opened() as call:
+        with pytest.raises(RefusedError, match="of your own"):
+            await call("marketplace.install", name="tips")
+
+    assert mine.read_text() == "Mine."
+
+
+async def test_what_is_retired_stops_with_the_next_reading_and_stays_listed(shop: Shop) -> None:
+    shop.item("tips")
+    shop.item("helper", "plugin", sha="a" * 40)
+    shop.add("docs", "name: docs\nkind: mcp\ntitle: D\nserver: {url: 'https://docs.example.test/mcp'}\n")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    shop.code(plugin(), sha="a" * 40)
+    async with shop.opened() as call:
+        for name in ("tips", "helper", "docs"):
+            await call("marketplace.install", name=name)
+    choices = shop.home.folder / "plugin-data" / "plugins.json"
+    choices.write_text(json.dumps({**json.loads(choices.read_text()), "helper": {"on": True, "consent": "x"}}))
+    for name in ("tips", "helper", "docs"):
+        file = shop.folder / "items" / f"{name}.yaml"
+        file.write_text(file.read_text() + "retired: It leaked.\n")
+    async with shop.opened() as call:
+        found = await call("marketplace.list")
+        with pytest.raises(RefusedError, match="retired: It leaked"):
+            await call("marketplace.install", name="tips")
+
+    assert [(one["name"], one["retired"], one["why"]) for one in found["items"]] == [
+        ("docs", True, "It leaked."), ("helper", True, "It leaked."), ("tips", True, "It leaked."),
+    ]  # fmt: skip
+    assert json.loads(choices.read_text())["helper"]["on"] is False
+    assert not (shop.home.folder / "skills" / "tips").exists()
+    assert (shop.home.folder / "skills" / ".archive" / "tips").is_dir()
+    assert json.loads((shop.home.folder / "mcp.json").read_text()) == {"mcpServers": {}}
+
+
+async def test_the_last_list_is_kept_for_when_it_cannot_be_read(shop: Shop, host: FileServer) -> None:
+    shop.environ = {
+        "ATLAS_MARKETPLACE_REPOSITORY": "team/market",
+        "ATLAS_MARKETPLACE_ARCHIVE_URL": host.url + "/{repo}/{ref}",
+        "ATLAS_MARKETPLACE_RAW_URL": host.url + "/raw/{repo}/{ref}/{path}",
+    }
+    files = {f"items/{name}.yaml": f"name: {name}\n{text}" for name, text in SAMPLE.items().items()}
+    host.answers["/team/market/main"] = Answer(tree(files, top="market-main"))
+    tools = SAMPLE.REPOSITORIES["robin/atlas-tools"]
+    sha = SAMPLE.commit_of(tools)
+    host.answers[f"/robin/atlas-tools/{sha}"] = Answer(SAMPLE.archive_of("robin/atlas-tools", tools))
+    host.answers[f"/raw/robin/atlas-tools/{sha}/skills/release-notes/README.md"] = Answer(b"# Read me")
+    async with shop.opened() as call:
+        with pytest.raises(AtlasError):
+            host.answers["/team/market/main"], kept = Answer(b"", 500), host.answers["/team/market/main"]
+            await call("marketplace.list")
+        host.answers["/team/market/main"] = kept
+        first = await call("marketplace.list")
+        page = await call("marketplace.show", name="release-notes")
+        await call("marketplace.install", name="release-notes")
+        host.answers["/team/market/main"] = Answer(b"", 500)
+        asked = len(host.requests)
+        again = await call("marketplace.list")
+        assert len(host.requests) == asked
+        stale = await call("marketplace.list", refresh=True)
+
+    assert page["readme"] == "# Read me"
+    assert (first["stale"], again["stale"]) == ("", "")
+    assert "answered 500" in stale["stale"]
+    assert [one["name"] for one in stale["items"]] == [one["name"] for one in first["items"]]
+    assert row(stale, "release-notes")["state"] == "installed"
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+async def refused(shop: Shop, name: str) -> str:
+    async with shop.opened() as call:
+        await call("marketplace.list")
+        before = {path: data for path, data in shop.home.files().items() if not path.endswith("list.json")}
+        with pytest.raises(AtlasError) as refusal:
+            await call("marketplace.install", name=name)
+        after = {path: data for path, data in shop.home.files().items() if not path.endswith("list.json")}
+
+    assert before == after
+    assert shop.home.left() == []
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "said"),
+    [
+        ("market-sha-short", "video", "40 digits"),
+        ("market-sha-branch", "video", "40 digits"),
+        ("market-mcp-unpinned", "docs", "docs-mcp@latest"),
+    ],
+)
+async def test_an_item_that_is_not_pinned_is_refused(id: str, name: str, said: str, shop: Shop) -> None:
+    shop.add(name, recipe(id).build["yaml"])
+
+    assert said in await refused(shop, name)
+
+
+async def test_a_skill_that_is_a_plugin_is_refused(shop: Shop) -> None:
+    build = recipe("plugin-kind-lie").build
+    shop.add("tips", build["yaml"])
+    shop.code(build["tree"], repo="team/tips")
+    said = await refused(shop, "tips")
+
+    assert "__init__.py, hooks: that is a plugin" in said
+
+
+@pytest.mark.parametrize("text", [recipe("market-yaml-tag").build["yaml"], "name: &a [x]\nkind: [*a, *a]\n", "- x\n"])
+async def test_yaml_that_builds_something_is_refused_and_stops_no_other(text: str, sample: Shop) -> None:
+    sample.add("evil", text)
+    async with sample.opened() as call:
+        found = await call("marketplace.list")
+
+    assert list(found["broken"]) == ["evil.yaml"]
+    assert len(found["items"]) == 5
+    assert not Path("/tmp/atlas-yaml-ran").exists()  # noqa: ASYNC240
+
+
+async def test_an_archive_of_another_commit_is_refused(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")}, comment="e" * 40)
+
+    assert "the commit eeeeeeeeeeee" in await refused(shop, "tips")
+
+
+async def test_a_tree_that_is_not_the_reviewed_one_is_refused_where_the_list_knows(shop: Shop) -> None:
+    shop.item("tips", more=f"digest: sha256:{'0' * 64}\n")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+
+    assert "not those that were reviewed" in await refused(shop, "tips")
+
+
+@pytest.mark.parametrize("to", ["http://127.0.0.1:1/x", "file:///etc/passwd"])
+async def test_an_address_that_sends_on_is_not_followed(to: str, shop: Shop, host: FileServer) -> None:
+    shop.item("tips")
+    shop.environ["ATLAS_MARKETPLACE_ARCHIVE_URL"] = host.url + "/{repo}/{ref}"
+    host.answers[f"/team/x/{SHA}"] = Answer(status=302, location=to)
+    said = await refused(shop, "tips")
+
+    assert "nobody named" in said or "only https" in said
+
+
+async def test_a_commit_whose_files_changed_is_a_moved_pin(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    async with shop.opened() as call:
+        await call("marketplace.install", name="tips")
+        await call("marketplace.remove", name="tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips") + "Other.\n"})
+
+    assert "not those they were before" in await refused(shop, "tips")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"SKILL.md": SKILL.format(name="tips"), "x.so": "\x7fELF"}, "compiled files"),
+        ({"SKILL.md": SKILL.format(name="other")}, "names it 'other'"),
+        ({"notes.md": "x"}, "no SKILL.md"),
+        ({"SKILL.md": SKILL.format(name="tips") + "Use " + "ghp_" + "a8Kd03mQzR7vLxW2yTn5" * 2 + "\n"}, "a secret"),
+        (
+            {"SKILL.md": "---\nname: tips\ndescription: d\nmetadata: {requires: {os: [plan9]}}\n---\nx"},
+            "works on plan9",
+        ),
+        ({"SKILL.md": "---\nname: tips\nmetadata: {requires: {env: [KEY]}}\n---\nx"}, "brings no secret"),
+        ({"SKILL.md": "---\nname: tips\nmetadata: {requires: {mcp: [nowhere]}}\n---\nx"}, "does not have"),
+    ],
+)
+async def test_a_skill_that_will_not_do_is_refused(files: dict[str, str | None], said: str, shop: Shop) -> None:
+    shop.item("tips")
+    shop.code(files)
+
+    assert said in await refused(shop, "tips")
+
+
+async def test_a_missing_program_is_said_and_installed_anyway(shop: Shop) -> None:
+    shop.item("tips")
+    front = "name: tips\ndescription: Use when: always.\nmetadata:\n  requires:\n    bins: [no-such-program]\n"
+    shop.code({"SKILL.md": f"---\n{front}---\nx\n"})
+    async with shop.opened() as call:
+        done = await call("marketplace.install", name="tips")
+
+    assert "no-such-program" in done["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "said"),
+    [
+        ("executor", plugin(), "names none"),
+        ("plugin", plugin(executors=["coder"]), "say executor"),
+        ("plugin", {"SKILL.md": "x"}, "no .claude-plugin/plugin.json"),
+        ("plugin", plugin("other"), "names it 'other'"),
+    ],
+)
+async def test_a_plugin_of_another_kind_is_refused(
+    kind: str, files: dict[str, str | None], said: str, shop: Shop
+) -> None:
+    shop.item("helper", kind)
+    shop.code(files)
+
+    assert said in await refused(shop, "helper")
+
+
+# --- checking ------------------------------------------------------------------------------------
+
+
+async def test_the_sample_passes_its_own_check(sample: Shop) -> None:
+    async with sample.opened() as call:
+        rows = (await call("marketplace.check", root=str(sample.folder)))["items"]
+
+    assert [(one["item"], one["faults"]) for one in rows] == [
+        (name, []) for name in ("docs", "old-helper", "release-notes", "stretch", "team-notes")
+    ]
+    assert all(one["digest"].startswith("sha256:") for one in rows if one["item"] in ("stretch", "team-notes"))
+
+
+async def test_the_check_says_everything_that_is_wrong(shop: Shop) -> None:
+    shop.add("tips", "name: tip\nkind: skill\nrepo: x\nsha: main\nshiny: true\n")
+    async with shop.opened() as call:
+        rows = (await call("marketplace.check", root=str(shop.folder), items=[str(shop.folder / "items/tips.yaml")]))[
+            "items"
+        ]
+    said = " ".join(rows[0]["faults"])
+
+    assert not rows[0]["ok"]
+    for part in ("'shiny'", "no title", "no license", "is called 'tips'", "owner/name", "40 digits"):
+        assert part in said
