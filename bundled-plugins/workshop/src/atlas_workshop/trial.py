@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,8 +104,7 @@ def run_tests(folder: Path, result: Result) -> None:
             "--confcutdir", str(folder), "--import-mode=importlib", "-p", "no:cacheprovider",
         ]  # fmt: skip
         environ = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
-        # A plugin that is written to is loaded again.
-        environ |= {"PYTHONDONTWRITEBYTECODE": "1", "ATLAS_HOME": str(Path(scratch) / "home")}
+        environ["ATLAS_HOME"] = str(Path(scratch) / "home")
         try:
             done = subprocess.run(
                 command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -116,6 +116,17 @@ def run_tests(folder: Path, result: Result) -> None:
             return
     result.tests = "none" if done.returncode == NO_TESTS else "failed" if done.returncode else "passed"
     result.tests_said = done.stdout.strip()
+
+
+@contextmanager
+def left_as_it_was(folder: Path) -> Iterator[None]:
+    """Take away the compiled files that the block leaves: a plugin whose folder changes is loaded again."""
+    before = set(folder.rglob("__pycache__"))
+    try:
+        yield
+    finally:
+        for made in set(folder.rglob("__pycache__")) - before:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 @asynccontextmanager
