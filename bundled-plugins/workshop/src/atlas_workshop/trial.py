@@ -101,7 +101,7 @@ def run_tests(folder: Path, result: Result) -> None:
             ini.write_text("[pytest]\n", "utf-8")  # what lies above the plugin is another project's
         command = [
             sys.executable, "-m", "pytest", "-q", str(tests), "-c", str(ini), "--rootdir", str(folder),
-            "--confcutdir", str(folder), "--import-mode=importlib", "-p", "no:cacheprovider",
+            "--confcutdir", str(folder), "--import-mode=importlib", "-p", "no:cacheprovider", "--tb=short",
         ]  # fmt: skip
         environ = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
         environ["ATLAS_HOME"] = str(Path(scratch) / "home")

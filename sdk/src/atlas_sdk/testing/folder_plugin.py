@@ -80,10 +80,13 @@ class FolderPlugin:
         """Call what its screen calls."""
         return await _named(self.registered.calls, name, "call").run(params)
 
-    async def converse(self, open_app: Any, said: str, script: Iterable[Any]) -> list[str]:
+    async def converse(
+        self, open_app: Any, said: str, script: Iterable[Any], *, plugins: Iterable[str] = ()
+    ) -> list[str]:
         """Have a conversation in a whole home, with a model that follows a script; return what was said, in order.
 
-        ``open_app`` is the fixture ``atlas_app``. Results of tools stand between the messages.
+        ``open_app`` is the fixture ``atlas_app``, and ``plugins`` are bundled ones that are on besides the store
+        and the gate. Results of tools stand between the messages.
         """
         model = FakeProvider(script)
 
@@ -94,7 +97,7 @@ class FolderPlugin:
 
         objects = {"scripted-model": Models(), self.manifest.name: self.hooks}
         manifest = _without_folders(self.manifest)
-        async with open_app("store", "gate", objects=objects, manifests=[manifest]) as app:
+        async with open_app("store", "gate", *plugins, objects=objects, manifests=[manifest]) as app:
             for key in LIVE:
                 self.ctx.services.offer(key.by(app.services.need(key)))
             conversations = app.services.need(CONVERSATIONS)
