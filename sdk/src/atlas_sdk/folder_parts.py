@@ -6,6 +6,7 @@ so what was agreed to is what runs. Nothing is imported or started.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -120,7 +121,7 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
     named = declared if isinstance(declared, list) else [] if declared is None else [declared]
     if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
         named = [declared]  # a list of entries, not of files
-    for item in [default, *named]:
+    for item in [*([default] if os.path.lexists(folder / default) else []), *named]:
         if not isinstance(item, str):
             yield f"{what} in the manifest", item
             continue

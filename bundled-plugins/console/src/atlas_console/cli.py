@@ -173,7 +173,8 @@ def _declares(row: Any) -> str:
     for kind, names in (row["declares"] or {}).items():
         if kind == "python":
             continue
-        parts.append(f"{kind}: {', '.join(names)}")
+        said = kind.replace("_", " ")
+        parts.append(said if names is True else f"{said}: {', '.join(names)}")
     code = " Its code runs inside Atlas." if (row["declares"] or {}).get("python") else ""
     return ("; ".join(parts) + "." if parts else "declares nothing.") + code
 

@@ -27,9 +27,10 @@ def base(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name.upper() in _NEEDED or name.upper().startswith("LC_")}
 
 
-def places(ctx: PluginContext, project: Path) -> dict[str, str]:
-    """Return the folders a plugin's process is told of."""
+def places(ctx: PluginContext, project: Path, conversation: str = "") -> dict[str, str]:
+    """Return the folders a plugin's process is told of, and the conversation it runs in."""
     return {
+        **({"CLAUDE_CODE_SESSION_ID": conversation, "CLAUDE_SESSION_ID": conversation} if conversation else {}),
         "CLAUDE_PLUGIN_ROOT": str(ctx.folder),
         "CLAUDE_PLUGIN_DATA": str(ctx.data_folder),
         "CLAUDE_PROJECT_DIR": str(project),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,9 @@ from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.manifest import Manifest
 
 from .contents import Contents, read_contents
-from .plugin import FolderPlugin
+from .plugin import folder_plugin
+
+_LOADS = itertools.count(1)
 
 
 class Folders:
@@ -31,7 +34,7 @@ class Folders:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
         python = await _register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
-        return FolderPlugin(ctx, contents, python)
+        return folder_plugin(ctx, contents, python)
 
 
 async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
@@ -44,7 +47,8 @@ async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> obj
             f"The plugin {manifest.name} has Python (__init__.py), and this version of atlas-sdk does not run it.",
             hint="Update atlas-sdk.",
         ) from error
-    name = f"atlas_folder_{manifest.name.replace('-', '_')}"
+    # A name of its own a load: the turns that run keep the module they began with.
+    name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
     ctx.on_unload(lambda: _forget(name))
     # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
     module = await anyio.to_thread.run_sync(_imported, folder, name, abandon_on_cancel=True)
@@ -52,7 +56,6 @@ async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> obj
 
 
 def _imported(folder: Path, name: str) -> ModuleType:
-    _forget(name)  # what an earlier load left, when the folder changed
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )

@@ -52,14 +52,14 @@ class HookRunner:
     async def run(self, hook: HookCommand, moment: Moment, name: str) -> Ended | None:
         """Run a hook whose matcher fitted ``name``; None for one that did not come to its end, which is logged."""
         given = await options(self._ctx, self._user_config)
-        known = places(self._ctx, moment.folder)
+        known = places(self._ctx, moment.folder, moment.conversation.id)
         environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
         told = _told(moment, name, await self._transcripts.of(moment.conversation.id))
         self._has_run = True
         try:
             ended = await run(
                 _command(hook, known, given),
-                stdin=json.dumps(told, ensure_ascii=False, default=str),
+                stdin=json.dumps(told, ensure_ascii=False, default=str, separators=(",", ":")),
                 folder=moment.folder if moment.folder.is_dir() else self._ctx.folder,
                 environment=environment,
                 timeout_seconds=hook.timeout_seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from atlas_sdk import hookspecs
@@ -12,7 +13,9 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.monitors import Monitor
+from atlas_sdk.providers import Provider
 from atlas_sdk.screens import Screen
+from atlas_sdk.services.providers import PROVIDERS
 from atlas_sdk.skills import SkillSource
 
 from .background import Background
@@ -23,52 +26,68 @@ from .mcp import mcp_server
 from .prompts import slash_command
 from .tool_names import to_atlas
 
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("atlas_"))
 _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best", "fable"}
 """Names of models that mean one of Claude Code's; such an agent runs on its parent's model."""
 
 
+def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None) -> object:
+    """Return an object with a function for each hook by which the folder adds something.
+
+    ``python`` is what the folder's ``register`` made, None where it has no Python. The object has nothing else: each
+    attribute more is one that is looked at, for each plugin, whenever Atlas starts.
+    """
+    folder = _Folder(ctx, contents)
+    plugin = ModuleType(ctx.name)
+    for name in HOOKS:
+        own = getattr(folder, name.removeprefix("atlas_"), None)
+        its = getattr(python, name, None)
+        if its is not None or (own is not None and own()):
+            setattr(plugin, name, _merged(own, its))
+    return plugin
+
+
+def _merged(own: Callable[[], list[Any]] | None, its: Callable[..., list[Any]] | None) -> Callable[..., list[Any]]:
+    wants_ctx = its is not None and "ctx" in inspect.signature(its).parameters
+
+    def implementation(ctx: PluginContext) -> list[Any]:
+        added = list(own()) if own is not None else []
+        if its is not None:
+            added += its(ctx) if wants_ctx else its()
+        return added
+
+    return hookimpl(implementation)
+
+
 class _Folder:
-    """What one folder adds. ``python`` is what its ``register`` made, None where it has no Python."""
+    """What the files of one folder add, a method a hook."""
 
-    def __init__(self, ctx: PluginContext, contents: Contents, python: object | None) -> None:
+    def __init__(self, ctx: PluginContext, contents: Contents) -> None:
         self._ctx = ctx
-        self.contents = contents
-        self._python = python
+        self._contents = contents
         self._later = Background(ctx)
-        hooks = contents.parts.hooks
-        config = contents.manifest.get("userConfig")
-        self._commands_of_hooks = [HookCommands(ctx, hooks, config, self._later.later)] if hooks else []
+        self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
+        hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
+        self._hooks = [HookCommands(ctx, hooks, config, self._later.later)] if hooks else []
 
-    def own(self, hook: str) -> list[Any]:
-        """Return what the files add by a hook."""
-        made: Callable[[], list[Any]] | None = getattr(self, f"_{hook.removeprefix('atlas_')}", None)
-        return made() if made is not None else []
+    def hooks(self) -> list[Any]:
+        return list(self._hooks)
 
-    def of_python(self, hook: str) -> list[Any]:
-        """Return what the Python adds by a hook."""
-        function = getattr(self._python, hook, None)
-        if function is None:
-            return []
-        return list(function(self._ctx) if "ctx" in inspect.signature(function).parameters else function())
-
-    def _hooks(self) -> list[Any]:
-        return self._commands_of_hooks
-
-    def _background(self) -> list[Any]:
-        return [self._later.serve] if any(hook.is_async for hook in self.contents.parts.hooks) else []
+    def background(self) -> list[Any]:
+        return [self._later.serve] if any(hook.is_async for hook in self._contents.parts.hooks) else []
 
     def _named(self, name: str) -> str:
         return f"{self._ctx.name}:{name}"
 
-    def _skills(self) -> list[SkillSource]:
-        return [SkillSource(self._named(one.name), one.description, one.file) for one in self.contents.skills]
+    def skills(self) -> list[SkillSource]:
+        return [SkillSource(self._named(one.name), one.description, one.file) for one in self._contents.skills]
 
-    def _commands(self) -> list[Any]:
-        return [slash_command(self._ctx, written) for written in self.contents.commands]
+    def commands(self) -> list[Any]:
+        return [slash_command(self._ctx, written) for written in self._contents.commands]
 
-    def _agents(self) -> list[AgentDefinition]:
+    def agents(self) -> list[AgentDefinition]:
         found = []
-        for agent in self.contents.agents:
+        for agent in self._contents.agents:
             tools, model = agent.document.names("tools"), agent.document.text("model").strip()
             found.append(
                 AgentDefinition(
@@ -81,38 +100,34 @@ class _Folder:
             )
         return found
 
-    def _mcp_servers(self) -> list[McpServer]:
-        config = self.contents.manifest.get("userConfig")
-        return [mcp_server(self._ctx, entry, config) for entry in self.contents.parts.mcp]
+    def mcp_servers(self) -> list[McpServer]:
+        config = self._contents.manifest.get("userConfig")
+        return [mcp_server(self._ctx, entry, config) for entry in self._contents.parts.mcp]
 
-    def _monitors(self) -> list[Monitor]:
+    def monitors(self) -> list[Monitor]:
         folder = self._ctx.folder
         known = {name: value for name, value in places(self._ctx, folder).items() if name != "CLAUDE_PROJECT_DIR"}
         return [
             Monitor(entry.name, entry.command, entry.description, folder, entry.when, known)
-            for entry in self.contents.parts.monitors
+            for entry in self._contents.parts.monitors
         ]
 
-    def _paths(self) -> list[Any]:
-        return [self._ctx.folder / "bin"] if self.contents.parts.programs else []
+    def paths(self) -> list[Any]:
+        return [self._ctx.folder / "bin"] if self._contents.parts.programs else []
 
-    def _screens(self) -> list[Screen]:
-        place = self.contents.parts.screen
-        atlas = self.contents.manifest.get("atlas")
+    def providers(self) -> list[Provider]:
+        if self._providers is None:
+            atlas = self._contents.manifest.get("atlas")
+            described = atlas.get("providers") if isinstance(atlas, dict) else None
+            entries = described if isinstance(described, dict) else {}
+            self._providers = [
+                self._ctx.services.need(PROVIDERS).open(id, entry, self._ctx) for id, entry in entries.items()
+            ]
+        return self._providers
+
+    def screens(self) -> list[Screen]:
+        place = self._contents.parts.screen
+        atlas = self._contents.manifest.get("atlas")
         desktop = atlas.get("desktop") if isinstance(atlas, dict) else None
         names = tuple(str(name) for name in desktop) if isinstance(desktop, list | dict) else ()
         return [Screen(self._ctx.name, place, desktop=names)] if place else []
-
-
-def _merged(name: str) -> Callable[..., list[Any]]:
-    def implementation(self: _Folder, ctx: PluginContext) -> list[Any]:
-        return [*self.own(name), *self.of_python(name)]
-
-    implementation.__name__ = name
-    return hookimpl(implementation)
-
-
-# One method a hook, since a folder's Python may use any of them; a hook that comes later is there at once.
-FolderPlugin = type(
-    "FolderPlugin", (_Folder,), {name: _merged(name) for name in vars(hookspecs) if name.startswith("atlas_")}
-)

@@ -76,7 +76,7 @@ class _Prompt:
         """Return what the model is told. A command line in it is run only where the gate lets it without asking."""
         conversation = await self._ctx.services.need(CONVERSATIONS).get(self._id)
         folder = _expanded(conversation.folder)
-        known = places(self._ctx, folder)
+        known = places(self._ctx, folder, self._id)
         words = Words(typed, body)
         said, files, last = [], [], 0
         # Only the text as written is searched for commands and files, never what was typed or a command printed.
@@ -137,7 +137,6 @@ class _Prompt:
         gate = self._ctx.services.get(GATE)
         if gate is None:
             return "There is no approval gate on."
-        conversation = await self._ctx.services.need(CONVERSATIONS).get(self._id)
         request = GateRequest(
             conversation=self._id,
             turn="",
@@ -149,7 +148,7 @@ class _Prompt:
             read_only=command is None,
             command=command,
             reads=reads,
-            auto_mode=conversation.auto_mode,
+            auto_mode=False,  # no tool call shows it, so only what nobody would be asked about may run
             attended=False,
         )
         try:

@@ -49,19 +49,21 @@ class Transcripts:
 def _write(file: Path, messages: tuple[Message, ...], mode: str) -> None:
     with file.open(mode, encoding="utf-8") as out:
         for message in messages:
-            out.write(json.dumps(_line(message), ensure_ascii=False) + "\n")
+            for part in message.parts:
+                if (block := _block(part)) is not None:
+                    out.write(json.dumps(_line(message, block), ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def _line(message: Message) -> dict[str, Json]:
+def _line(message: Message, block: Json) -> dict[str, Json]:
+    """Return a line of one block, as Claude Code has it. Scripts look for ``"role":"assistant"`` without a space."""
     role = "assistant" if message.role == "assistant" else "user"
-    content = [block for part in message.parts if (block := _block(part)) is not None]
     return {
         "type": role,
         "uuid": message.id,
         "parentUuid": message.parent,
         "sessionId": message.conversation,
         "timestamp": message.created_at.isoformat(),
-        "message": {"role": role, "content": content},
+        "message": {"role": role, "content": [block]},
     }
 
 

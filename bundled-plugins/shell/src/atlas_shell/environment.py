@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -31,8 +32,13 @@ _KEY_NAME = re.compile(r".*(_API_KEY|_API_TOKEN|_SECRET_KEY)", re.IGNORECASE)
 _KEY_VALUE = re.compile(r"(sk-[\w-]{16,}|AIza[\w-]{30,}|gsk_\w{20,}|xai-\w{20,}|hf_\w{20,})")
 
 
-def environment(environ: Mapping[str, str], *, home: Path, mark: str, secrets: Iterable[str] = ()) -> dict[str, str]:
-    """Return the environment of a command. ``secrets`` are the names of what the vault holds."""
+def environment(
+    environ: Mapping[str, str], *, home: Path, mark: str, secrets: Iterable[str] = (), programs: Iterable[Path] = ()
+) -> dict[str, str]:
+    """Return the environment of a command. ``secrets`` are the names of what the vault holds.
+
+    ``programs`` are the folders of plugins, which stand last on the path: no plugin takes the place of ``git``.
+    """
     hidden = {name.upper() for name in secrets}
     result = {
         name: value
@@ -42,6 +48,9 @@ def environment(environ: Mapping[str, str], *, home: Path, mark: str, secrets: I
         and not _KEY_NAME.fullmatch(name)
         and not _KEY_VALUE.fullmatch(value.strip())
     }
+    if found := [str(folder) for folder in programs]:
+        name = next((name for name in result if name.upper() == "PATH"), "PATH")
+        result[name] = os.pathsep.join([*([result[name]] if result.get(name) else []), *found])
     return {**result, **_PLAIN, "ATLAS_HOME": str(home), MARK: mark}
 
 

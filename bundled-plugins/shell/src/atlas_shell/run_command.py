@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.services.home import HOME
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
@@ -85,7 +87,7 @@ async def _run(ctx: PluginContext, command: str, host: ToolHost, timeout: float)
     code: int | None = None
     note = ""
     mark = secrets.token_hex(8)
-    variables = environment(os.environ, home=ctx.home, mark=mark, secrets=await _secrets(ctx))
+    variables = environment(os.environ, home=ctx.home, mark=mark, secrets=await _secrets(ctx), programs=_programs(ctx))
     # The host's folder is the one that ``cwd`` names, or the conversation's: the gate judged that one.
     with noted(ctx.home / "commands", mark):
         async with started(command, folder=host.folder, environment=variables, mark=mark) as running:
@@ -113,7 +115,9 @@ async def _start(ctx: PluginContext, command: str, host: ToolHost, *, notify: bo
         job = await ctx.services.need(COMMANDS).start(
             command,
             folder=host.folder,
-            environment=lambda id: environment(os.environ, home=ctx.home, mark=id, secrets=hidden),
+            environment=lambda id: environment(
+                os.environ, home=ctx.home, mark=id, secrets=hidden, programs=_programs(ctx)
+            ),
             conversation=host.conversation,
             cause=host.call,
             notify=notify,
@@ -143,3 +147,9 @@ async def _secrets(ctx: PluginContext) -> tuple[str, ...]:
         return tuple(entry.name for entry in await vault.entries())
     except AtlasError:
         return ()
+
+
+def _programs(ctx: PluginContext) -> list[Path]:
+    """Return the folders of programs that plugins add."""
+    home = ctx.services.get(HOME)
+    return [added.item for added in home.added("atlas_paths")] if home is not None else []

@@ -1,0 +1,239 @@
+"""Folders as they are published, odd ones above all: every part is loaded, or refused with a true reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas_folder_format.contents import Contents, read_contents
+from atlas_sdk.manifest_file import read_manifest
+
+from .conftest import hook, write
+
+MANIFEST = ".claude-plugin/plugin.json"
+SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy up."
+
+
+def read(folder: Path, files: dict[str, Any]) -> Contents:
+    write(folder, files)
+    return read_contents(folder, read_manifest(folder, source="folder").name)
+
+
+def refused(contents: Contents) -> dict[str, str]:
+    return {one.part: one.why for one in contents.report.refused}
+
+
+def names(parts: Any) -> list[str]:
+    return sorted(part.name for part in parts)
+
+
+def test_every_kind_of_part_is_found_where_it_lies(folder: Path) -> None:
+    contents = read(
+        folder,
+        {
+            MANIFEST: {"name": "sample-kit"},
+            "skills/tidy/SKILL.md": SKILL,
+            "skills/tidy/examples/SKILL.md": SKILL,
+            "skills/group/deep/skill.md": SKILL,
+            "commands/review.md": "Review it.",
+            "commands/git/push.md": "Push it.",
+            "agents/reader.md": "---\nname: reader\n---\nYou read.",
+            "hooks/hooks.json": hook("Stop", "true"),
+            "monitors/monitors.json": [{"name": "m", "command": "true", "description": "d"}],
+            ".mcp.json": {"docs": {"type": "http", "url": "https://example.com"}},
+            "bin/tool": "#!/bin/sh\n",
+            "desktop/plugin.js": "export default {}",
+        },
+    )
+
+    assert contents.counts() == {
+        "skills": 2, "commands": 2, "agents": 1, "hooks": 1, "mcp": 1, "monitors": 1, "bin": 1, "screen": 1, "python": 0,
+    }  # fmt: skip
+    assert names(contents.skills) == ["deep", "tidy"]
+    assert names(contents.commands) == ["git:push", "review"]
+    assert refused(contents) == {}
+
+
+def test_the_manifest_names_parts_as_paths_lists_and_objects(folder: Path) -> None:
+    contents = read(
+        folder,
+        {
+            MANIFEST: {
+                "name": "sample-kit",
+                "skills": "./more",
+                "commands": ["./extra/one.md", "extra/two.md"],
+                "agents": ["./helpers"],
+                "hooks": ["./h.json", {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}],
+                "mcpServers": {"inline": {"command": "x"}},
+                "monitors": [{"name": "m", "command": "true"}],
+            },
+            "more/a/SKILL.md": SKILL,
+            "extra/one.md": "One.",
+            "extra/two.md": "Two.",
+            "helpers/h.md": "Help.",
+            "h.json": hook("Stop", "a"),
+        },
+    )
+
+    assert names(contents.skills) == ["a"]
+    assert names(contents.commands) == ["one", "two"]
+    assert names(contents.agents) == ["h"]
+    assert [one.command for one in contents.parts.hooks] == ["a", "b"]
+    assert names(contents.parts.mcp) == ["inline"]
+    assert names(contents.parts.monitors) == ["m"]
+    assert refused(contents) == {}
+
+
+def test_commands_may_be_an_object_of_sources_and_contents(folder: Path) -> None:
+    declared = {"a": {"source": "./x.md"}, "b": {"content": "Do b.", "description": "B."}, "c": {}}
+    contents = read(folder, {MANIFEST: {"name": "sample-kit", "commands": declared}, "x.md": "Do a."})
+
+    assert names(contents.commands) == ["a", "b"]
+    assert refused(contents) == {"command c": "It has neither a source nor a content."}
+
+
+def test_a_skill_at_the_root_goes_by_its_own_name(folder: Path) -> None:
+    assert names(read(folder, {"SKILL.md": SKILL}).skills) == ["tidy"]
+
+
+def test_a_command_gives_way_to_the_skill_of_its_name(folder: Path) -> None:
+    contents = read(folder, {"skills/tidy/SKILL.md": SKILL, "commands/tidy.md": "Tidy."})
+
+    assert contents.commands == ()
+    assert "The command tidy gives way to the skill of that name." in contents.report.warnings
+
+
+def test_what_leads_out_of_the_folder_is_refused(folder: Path) -> None:
+    (folder.parent / "secret.md").write_text("Secret.")
+    (folder / "commands").mkdir()
+    (folder / "commands" / "link.md").symlink_to(folder.parent / "secret.md")
+    contents = read(folder, {MANIFEST: {"name": "x", "agents": "../secret.md", "hooks": "/../../etc/passwd"}})
+
+    assert contents.commands == ()
+    assert contents.agents == ()
+    assert refused(contents) == {
+        "commands/link.md": "The link leads out of the plugin's folder, or nowhere.",
+        "agents ../secret.md": "The path leads out of the plugin's folder.",
+        "hooks /../../etc/passwd": "The path leads out of the plugin's folder.",
+    }
+
+
+def test_what_atlas_does_not_have_is_named_with_the_reason(folder: Path) -> None:
+    contents = read(
+        folder,
+        {
+            MANIFEST: {
+                "name": "x", "lspServers": {"go": {"command": "gopls"}}, "experimental": {"themes": "./t"}, "sparkle": 1,
+            },
+            "output-styles/loud.md": "Loud.",
+            "workflows/scan.js": "",
+            "settings.json": {"agent": "x"},
+        },
+    )  # fmt: skip
+
+    assert set(refused(contents)) == {"lspServers go", "themes", "output-styles", "workflows", "settings.json"}
+    assert "Its manifest has sparkle, which Atlas does not know and leaves alone." in contents.report.warnings
+
+
+def test_a_manifest_that_is_no_json_costs_itself_alone(folder: Path) -> None:
+    contents = read(folder, {MANIFEST: '{"name": ', "skills/tidy/SKILL.md": SKILL})
+
+    assert contents.name == "sample-kit"
+    assert names(contents.skills) == ["tidy"]
+    assert refused(contents)["plugin.json"].startswith("It is not JSON")
+
+
+def test_a_folder_of_a_marketplace_without_a_manifest_takes_its_entry(folder: Path) -> None:
+    entry = {"name": "other", "source": "./", "skills": ["./lib/a"]}
+    contents = read(folder, {".claude-plugin/marketplace.json": {"plugins": [entry]}, "lib/a/SKILL.md": SKILL})
+
+    assert contents.name == "sample-kit"
+    assert names(contents.skills) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("---\ndescription: Use when: anything\n---\nx", "Use when: anything"),
+        ('---\ndescription: "Quoted: \\"so\\""\n---\nx', 'Quoted: "so"'),
+        ("---\ndescription: >-\n  Folded\n  text\nname: a\n---\nx", "Folded text"),
+        ("---\ndescription: |\n  Line\n  line\n---\nx", "Line line"),
+        ("---\ndescription: goes\n  on # said\n---\nx", "goes on"),
+        ("---\r\ndescription: dos\r\n---\r\nx", "dos"),
+        ("\ufeff---\ndescription: mark\n---\nx", "mark"),
+        ("---\nno: end", "no: end"),
+        ("# A heading\n\ntext", "A heading"),
+        ("---\n---\nbare", "bare"),
+    ],
+)
+def test_front_matter_is_read_as_it_is_meant(folder: Path, text: str, said: str) -> None:
+    (command,) = read(folder, {"commands/c.md": text}).commands
+
+    assert command.description.startswith(said) or said in text.replace("---", "")
+
+
+@pytest.mark.parametrize(
+    ("hooks", "commands", "why"),
+    [
+        ({"Stop": [{"hooks": [{"command": "a"}]}]}, ["a"], None),
+        ({"hooks": {"Stop": {"hooks": {"type": "command", "command": "a"}}}}, ["a"], None),
+        ({"hooks": {"Stop": [{"type": "command", "command": "a"}]}}, ["a"], None),
+        ({"hooks": {"Stop": ["a", "b"]}}, ["a", "b"], None),
+        ({"hooks": [{"event": "Stop", "command": "a"}]}, ["a"], None),
+        ({"hooks": {"Stop": [{"hooks": [{"command": ["a", "b"]}]}]}}, ["a"], None),
+        ({"hooks": {"SessionEnd": [{"hooks": [{"command": "a"}]}]}}, [], "Atlas does not fire this event."),
+        ({"hooks": {"sessionStart": [{"command": "a"}]}}, [], "This is no event of Claude Code's."),
+        ({"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "?"}]}]}}, [], "it asks a model"),
+        ({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": "?"}]}]}}, [], "it runs an agent"),
+        ({"hooks": {"Stop": [{"matcher": "(", "hooks": [{"command": "a"}]}]}}, [], "no regular expression"),
+        ({"hooks": {"Stop": [{"hooks": [{"command": ""}, {"command": "a"}]}]}}, ["a"], "It has no command."),
+        ({"hooks": {"Stop": [{"hooks": [{"command": "a", "shell": "fish"}]}]}}, [], "Atlas has no shell 'fish'"),
+        ({"hooks": {"Stop": 7}}, [], "An entry must be an object."),
+        ([], [], None),
+        ("[not json", [], "It is not JSON"),
+        ('{"hooks": {"Stop": [{"hooks": [{"command": "a"},]}]}} // odd', ["a"], None),
+    ],
+)
+def test_hooks_come_in_many_shapes(folder: Path, hooks: Any, commands: list[str], why: str | None) -> None:
+    contents = read(folder, {"hooks/hooks.json": hooks, "skills/tidy/SKILL.md": SKILL})
+    said = list(refused(contents).values())
+
+    assert [one.command for one in contents.parts.hooks] == commands
+    assert names(contents.skills) == ["tidy"]
+    assert (said == []) if why is None else (why in said[0])
+
+
+def test_what_a_hook_says_beside_its_command_is_kept_or_named(folder: Path) -> None:
+    more = {"timeout": 5, "if": "Bash(git *)", "async": True, "shell": "bash", "environment": {"A": 1}}
+    contents = read(folder, {"hooks/hooks.json": hook("PreToolUse", "a", "Bash", **more, continueOnError=True)})
+    (found,) = contents.parts.hooks
+
+    assert (found.timeout_seconds, found.condition, found.is_async, found.shell) == (5, "Bash(git *)", True, "bash")
+    assert found.environment == {"A": "1"}
+    assert any("continueOnError, which Atlas does not use" in warning for warning in contents.report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ("text", "It must be an object with a command or a url."),
+        ({"type": "ws", "url": "wss://example.com"}, "Atlas does not speak 'ws' to servers"),
+        ({"args": ["x"]}, "It has neither a command nor a url."),
+        ({"command": "x", "disabled": True}, "It is switched off in the file."),
+        ({"command": "x", "args": "y"}, "Its args must be a list."),
+    ],
+)
+def test_an_mcp_server_that_cannot_be_meant_costs_itself_alone(folder: Path, config: Any, why: str) -> None:
+    contents = read(folder, {".mcp.json": {"mcpServers": {"bad": config, "good": {"command": "x"}}}})
+
+    assert names(contents.parts.mcp) == ["good"]
+    assert why in refused(contents)["mcp server bad"]
+
+
+def test_python_without_register_is_not_run(folder: Path) -> None:
+    contents = read(folder, {"__init__.py": "raise SystemExit('imported')\n"})
+
+    assert contents.counts()["python"] == 0
+    assert refused(contents) == {"__init__.py": "It has no register(ctx), so nothing of it is run."}

@@ -1,0 +1,176 @@
+"""What goes on while a folder is on: it is loaded anew when saved, and its monitors run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas_folder_format import monitor_runs
+from atlas_folder_format.reload import Reload
+from atlas_kernel.app import App, open_app
+from atlas_kernel.discovery import Found
+from atlas_sdk.homes import Home
+from atlas_sdk.manifest_file import digest, read_manifest
+
+from .conftest import ON, Model, OpenWith, say, start, write
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def home(tmp_path: Path, installed: Found) -> Home:
+    """A home whose ``plugins/`` holds ``sample-kit``, agreed to, with little else on."""
+    home = Home(tmp_path / "home", "default")
+    home.make()
+    folder = write(home.plugins / "sample-kit", {"commands/one.md": "One."})
+    chosen: dict[str, Any] = {name: {"on": name in ON} for name in installed.manifests}
+    chosen["sample-kit"] = {"on": True, "consent": digest(read_manifest(folder, source="folder"))}
+    (home.data / "plugins.json").write_text(json.dumps(chosen))
+    return home
+
+
+def watching(app: App) -> Reload:
+    return Reload(app.plugins.manager.on["folder-format"].context)
+
+
+async def until(what: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not what():
+            await anyio.sleep(0.02)
+
+
+async def test_a_folder_is_loaded_anew_once_it_was_saved(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        write(home.plugins / "sample-kit", {"commands/two.md": "Two."})
+        await reload.look()
+        assert "sample-kit:two" not in app.generations.current.commands  # it may be being written still
+        await reload.look()
+
+        assert {"sample-kit:one", "sample-kit:two"} <= set(app.generations.current.commands)
+        number = app.generations.current.number
+        assert await reload.look()
+        assert app.generations.current.number == number
+
+
+async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        write(home.plugins / "sample-kit", {".mcp.json": {"x": {"command": "x"}}})
+        for _ in range(2):
+            await reload.look()
+        row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+
+        assert row.state == "waiting"
+        assert "sample-kit:one" not in app.generations.current.commands
+
+
+async def test_what_a_program_writes_beside_itself_loads_nothing_anew(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        number = app.generations.current.number
+        write(
+            home.plugins / "sample-kit", {"hooks/__pycache__/a.pyc": "x", "hooks/last.log": "x", "state/s.json": "{}"}
+        )
+        for _ in range(3):
+            await reload.look()
+
+        assert app.generations.current.number == number
+
+
+async def test_without_folders_nothing_is_looked_at(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        await app.plugins.disable("sample-kit")
+
+        assert not await watching(app).look()
+
+
+async def test_a_folder_turned_on_and_off_twice_leaves_nothing_behind(home: Home) -> None:
+    import sys
+
+    write(home.plugins / "sample-kit", {"bin/tool": "#!/bin/sh\n"})
+    async with open_app(home, environ={}) as app:
+        for _ in range(2):
+            row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+            await app.plugins.enable("sample-kit", consent=row.digest)
+            assert "sample-kit:one" in app.generations.current.commands
+            await app.plugins.disable("sample-kit")
+            await anyio.wait_all_tasks_blocked()
+            assert "sample-kit:one" not in app.generations.current.commands
+            assert app.added("atlas_paths") == ()
+        assert not [name for name in sys.modules if name.startswith("atlas_folder_sample")]
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitor_runs, "GATHER_SECONDS", 0.1)
+
+
+def monitor(command: str, **more: Any) -> dict[str, Any]:
+    return {
+        "monitors/monitors.json": [{"name": "deploys", "command": command, "description": "Deploys change", **more}]
+    }
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_a_monitors_lines_reach_the_conversation_as_one_notice(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    write(folder, monitor("echo one; echo two; sleep 60"))
+    model.provider.add("Hello.", "I see.")
+    async with open_with(folder) as app:
+        id = await start(app, tmp_path)
+        await say(app, id, "go")
+        await until(lambda: len(model.provider.requests) == 2)
+        await app.conversations.wait(id)
+        notices = [message for message in await app.conversations.path(id) if message.sender.kind == "notice"]
+
+        assert [notice.text().splitlines()[-3:] for notice in notices] == [
+            ["[The monitor deploys of sample-kit: Deploys change]", "one", "two"]
+        ]
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_a_monitor_ends_with_its_plugin(folder: Path, tmp_path: Path, open_with: OpenWith, model: Model) -> None:
+    write(folder, monitor('echo $$ > "$CLAUDE_PLUGIN_DATA/pid"; sleep 60'))
+    model.provider.add("Hello.")
+    file = tmp_path / "home/plugin-data/sample-kit/pid"
+    async with open_with(folder) as app:
+        await say(app, await start(app, tmp_path), "go")
+        await until(lambda: file.exists() and file.read_text().strip() != "")
+        pid = int(file.read_text())
+        await app.plugins.disable("sample-kit")
+
+        await until(lambda: not _runs(pid))
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_a_monitor_waits_for_its_skill(folder: Path, tmp_path: Path, open_with: OpenWith, model: Model) -> None:
+    files = monitor("touch started", when="on-skill-invoke:deploy")
+    write(folder, {**files, "skills/deploy/SKILL.md": "Deploy."})
+    model.provider.add("Hello.", "Deployed.")
+    async with open_with(folder) as app:
+        id = await start(app, tmp_path)
+        await say(app, id, "go")
+        await anyio.wait_all_tasks_blocked()
+        assert not (folder / "started").exists()
+        await say(app, id, "/sample-kit:deploy")
+
+        await until((folder / "started").exists)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
