@@ -23,6 +23,8 @@ _MARKS = (
     str(MANIFEST), ".claude-plugin", "skills", "commands", "agents", "hooks/hooks.json", ".mcp.json", "SKILL.md",
     "monitors/monitors.json", "bin", "desktop/plugin.js", "__init__.py",
 )  # fmt: skip
+FOLDER_COMMAND = "atlas_folder_format.command:app"
+"""What runs the terminal commands of a folder's Python, which names only what they are called."""
 PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -227,8 +229,12 @@ class _Reader:
                 for item in self.objects("settings")
             ),
             cli=tuple(
-                CliCommand(self.text(item, "name"), self.text(item, "help", ""), self.text(item, "target"))
-                for item in self.objects("cli")
+                CliCommand(
+                    self.text(item, "name"),
+                    self.text(item, "help", f"From the plugin {name}."),
+                    self.text(item, "target"),
+                )
+                for item in self.objects("cli", target=FOLDER_COMMAND if source == "folder" else "")
             ),
             client=self.text(self.atlas, "client", ""),
             llm=self.atlas.get("llm") is True,
@@ -266,11 +272,11 @@ class _Reader:
             raise ManifestError(f"{self.path}: atlas.{field} must be a list of names.")
         return tuple(value)
 
-    def objects(self, field: str) -> list[dict[str, Any]]:
+    def objects(self, field: str, *, target: str = "") -> list[dict[str, Any]]:
         value = self.atlas.get(field, [])
         if not isinstance(value, list):
             raise ManifestError(f"{self.path}: atlas.{field} must be a list.")
-        items = [{"name": item, "target": ""} if isinstance(item, str) else item for item in value]
+        items = [{"name": item, "target": target} if isinstance(item, str) else item for item in value]
         if not all(isinstance(item, dict) for item in items):
             raise ManifestError(f"{self.path}: atlas.{field} must hold objects or names.")
         return items
