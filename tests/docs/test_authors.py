@@ -16,7 +16,7 @@ from threading import Thread
 
 import pytest
 
-from atlas.plugins import sdk
+from atlas.plugins import acp, sdk
 from atlas_sdk import API_VERSION, hookspecs
 from atlas_sdk.testing.model_script import Reply, call, say
 from atlas_sdk.testing.model_server import ModelServer
@@ -43,7 +43,7 @@ def test_each_name_that_exists_is_in_the_guide() -> None:
     }
     guide = {re.sub(r"\(.*", "", name) for name in named()}
 
-    assert set(sdk.__all__) | members | {"ctx.llm.complete"} <= guide
+    assert set(sdk.__all__) | set(acp.__all__) | members | {"ctx.llm.complete"} <= guide
 
 
 def test_each_name_in_the_guide_exists() -> None:
@@ -53,8 +53,8 @@ def test_each_name_in_the_guide_exists() -> None:
         if short.startswith("ctx."):
             assert short == "ctx.llm.complete" or hasattr(sdk.PluginContext, short.removeprefix("ctx.")), name
         else:
-            assert short in sdk.__all__, name
-            assert hasattr(sdk, short), name
+            assert short in {*sdk.__all__, *acp.__all__}, name
+            assert hasattr(sdk, short) or hasattr(acp, short), name
 
 
 def test_the_face_is_the_version_of_the_sdk() -> None:
