@@ -81,6 +81,8 @@ def _tell(result: Result) -> None:
             _say(f"failed   {thing}: {broken}")
     if result.tests == "missing":
         _say(f"missing  {result.tests_said} Install it: uv pip install --python {sys.executable} pytest")
+    elif result.tests == "left":
+        _say("left     Its own tests wait until it loads.")
     elif result.tests == "none":
         _say("none     It has no tests of its own.")
     else:

@@ -52,7 +52,7 @@ class Result:
     wrong: list[str] = field(default_factory=list)
     suites: list[SuiteResult] = field(default_factory=list)
     tests: str = "none"
-    """``passed``, ``failed``, ``none``, or ``missing`` where pytest is not installed."""
+    """``passed``, ``failed``, ``none``, ``left`` while it does not load, ``missing`` where there is no pytest."""
     tests_said: str = ""
 
     @property
@@ -83,13 +83,14 @@ async def try_plugin(folder: Path) -> Result:
                 result.suites.append(await _run(one))
     except AtlasError as error:
         result.wrong.append(str(error))
+        result.tests = "left"
     return result
 
 
 def run_tests(folder: Path, result: Result) -> None:
     """Run the folder's tests with pytest, in a process of their own, and put what came of it into the result."""
     tests = folder / "tests"
-    if not tests.is_dir():
+    if not tests.is_dir() or result.tests == "left":  # each would fail by what is said already
         return
     if importlib.util.find_spec("pytest") is None:
         result.tests = "missing"
