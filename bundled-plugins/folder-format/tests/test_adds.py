@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from atlas_folder_format.contents import read_contents
+from atlas_folder_format.folders import Folders
 from atlas_folder_format.plugin import HOOKS, folder_plugin
 from atlas_folder_format.prompts import Words
 from atlas_folder_format.tool_names import arguments_of_atlas, fits, to_atlas
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.home import HOME
 from atlas_sdk.testing.model_script import Reply, call
 
@@ -152,10 +155,16 @@ async def test_a_folder_whose_declarations_grow_waits_for_consent_again(folder: 
     async with open_with(folder) as app:
         write(folder, {".mcp.json": {"new": {"command": "x"}}})
         before = app.plugins._choices.consented(app.plugins._found.manifests["sample-kit"])
-        from atlas_sdk.manifest_file import read_manifest
-
         assert before
         assert not app.plugins._choices.consented(read_manifest(folder, source="folder"))
+
+
+async def test_what_grew_since_it_was_agreed_to_is_not_turned_on(folder: Path, atlas_context: Any) -> None:
+    agreed = read_manifest(write(folder, {"skills/tidy/SKILL.md": "Tidy."}), source="folder")
+    write(folder, {".mcp.json": {"new": {"command": "x"}}})
+
+    with pytest.raises(MisuseError, match="changed while it was being turned on"):
+        await Folders().load(agreed, atlas_context)
 
 
 def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atlas_context: Any) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import random
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from atlas_folder_format.contents import Contents, read_contents
-from atlas_sdk.manifest_file import read_manifest
+from atlas_sdk.manifest_file import declared, read_manifest
 
 from .conftest import hook, write
 
@@ -86,6 +89,35 @@ def test_the_manifest_names_parts_as_paths_lists_and_objects(folder: Path) -> No
     assert refused(contents) == {}
 
 
+def test_what_is_nearly_a_path_is_taken_for_one(folder: Path) -> None:
+    declared = {
+        "name": "sample-kit",
+        "skills": [{"name": "a", "path": "lib/a"}],
+        "agents": {"h": "helpers/h.md"},
+        "hooks": "./more",
+        "dependencies": ["fine@market", "python>=3.8", {"name": "Bad"}, 7],
+    }
+    files = {"lib/a/SKILL.md": SKILL, "helpers/h.md": "Help.", "more/hooks.json": hook("Stop", "a")}
+    contents = read(folder, {MANIFEST: declared, **files})
+
+    assert contents.counts() | {"skills": 1, "agents": 1, "hooks": 1} == contents.counts()
+    assert set(refused(contents)) == {"dependency 'python>=3.8'", "dependency 'Bad'", "dependency 7"}
+    assert [one.name for one in read_manifest(folder, source="folder").dependencies] == ["fine"]
+
+
+def test_links_in_a_circle_end(folder: Path) -> None:
+    for number in range(12):
+        write(folder, {f"skills/s{number}/notes.txt": "x"})
+        (folder / "skills" / f"s{number}" / "up").symlink_to(folder)
+
+    began = time.monotonic()
+    contents = read(folder, {"skills/tidy/SKILL.md": SKILL})
+
+    assert names(contents.skills) == ["tidy"]
+    assert time.monotonic() - began < 1
+    assert refused(contents)["skills/s0/up"] == "The link leads to a folder that it lies in."
+
+
 def test_commands_may_be_an_object_of_sources_and_contents(folder: Path) -> None:
     declared = {"a": {"source": "./x.md"}, "b": {"content": "Do b.", "description": "B."}, "c": {}}
     contents = read(folder, {MANIFEST: {"name": "sample-kit", "commands": declared}, "x.md": "Do a."})
@@ -96,6 +128,15 @@ def test_commands_may_be_an_object_of_sources_and_contents(folder: Path) -> None
 
 def test_a_skill_at_the_root_goes_by_its_own_name(folder: Path) -> None:
     assert names(read(folder, {"SKILL.md": SKILL}).skills) == ["tidy"]
+
+
+def test_what_looks_like_a_skill_and_is_none_is_named(folder: Path) -> None:
+    files = {"skills/tidy/SKILL.md": SKILL, "skills/flat.md": SKILL, "skills/README.md": "x", "skills/shared/x.md": "x"}
+    contents = read(folder, files)
+
+    assert names(contents.skills) == ["tidy"]
+    assert refused(contents) == {"skill skills/flat.md": "A skill is a folder with a SKILL.md, and this is a file."}
+    assert "skills/shared has no SKILL.md, so it is no skill." in contents.report.warnings
 
 
 def test_a_command_gives_way_to_the_skill_of_its_name(folder: Path) -> None:
@@ -237,3 +278,45 @@ def test_python_without_register_is_not_run(folder: Path) -> None:
 
     assert contents.counts()["python"] == 0
     assert refused(contents) == {"__init__.py": "It has no register(ctx), so nothing of it is run."}
+
+
+ODD: list[Any] = [
+    None, True, 0, -1.5, "", "x", "./a", "../b", "/etc", "~", "C:\\x", "\ud800", "a" * 300, "\0", [], {}, [1], {"": ""},
+]  # fmt: skip
+FIELDS = (
+    "name", "version", "description", "skills", "commands", "agents", "hooks", "mcpServers", "monitors", "experimental",
+    "lspServers", "userConfig", "dependencies", "settings",
+)  # fmt: skip
+KEYS = ("hooks", "Stop", "command", "args", "matcher", "type", "timeout", "if", "environment", "source", "content")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_folder_holds_reading_it_does_not_fail(tmp_path: Path, seed: int) -> None:
+    odd = random.Random(seed)
+
+    def value(depth: int = 0) -> Any:
+        if depth > 2 or odd.random() < 0.4:
+            return odd.choice(ODD)
+        if odd.random() < 0.4:
+            return [value(depth + 1) for _ in range(odd.randint(0, 3))]
+        return {odd.choice(KEYS): value(depth + 1) for _ in range(odd.randint(0, 4))}
+
+    for number in range(40):
+        folder = tmp_path / f"Odd {number}"
+        files: dict[str, Any] = {MANIFEST: {name: value() for name in odd.sample(FIELDS, 5)}}
+        files["hooks/hooks.json"] = {"hooks": {"PreToolUse": value()}}
+        files |= {".mcp.json": {"mcpServers": value()}, "monitors/monitors.json": value()}
+        files |= {
+            "SKILL.md": SKILL,
+            "skills/a/SKILL.md": "---\nname: [\n---\n",
+            "commands/c.md": "\0",
+            "agents/a.md": "---\n",
+        }
+        texts = ("SKILL.md", "skills/a/SKILL.md", "commands/c.md", "agents/a.md")
+        write(folder, {name: held if name in texts else json.dumps(held) for name, held in files.items()})
+        manifest = read_manifest(folder, source="folder")
+        contents = read_contents(folder, manifest.name)
+        json.dumps([declared(manifest), contents.counts(), contents.report.warnings]).encode()
+
+        assert manifest.name
+        assert len(contents.skills) == 2

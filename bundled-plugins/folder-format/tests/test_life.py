@@ -17,8 +17,9 @@ from atlas_kernel.app import App, open_app
 from atlas_kernel.discovery import Found
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.testing.model_script import Reply, call
 
-from .conftest import ON, Model, OpenWith, say, start, write
+from .conftest import ON, Model, OpenWith, hook, say, start, write
 
 pytestmark = pytest.mark.anyio
 
@@ -71,6 +72,17 @@ async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) ->
 
         assert row.state == "waiting"
         assert "sample-kit:one" not in app.generations.current.commands
+
+
+async def test_a_folder_that_comes_is_on_the_list(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        reload = watching(app)
+        await reload.look()
+        write(home.plugins / "second-kit", {"commands/one.md": "One."})
+        await reload.look()
+        rows = {row.name: row.state for row in await app.plugins.list() if row.source == "folder"}
+
+        assert rows == {"sample-kit": "on", "second-kit": "off"}
 
 
 async def test_what_a_program_writes_beside_itself_loads_nothing_anew(home: Home) -> None:
@@ -174,3 +186,21 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+async def test_what_a_folder_did_is_told(folder: Path, tmp_path: Path, open_with: OpenWith, model: Model) -> None:
+    manifest = {"name": "sample-kit", "userConfig": {"token": {"sensitive": True}}}
+    (tmp_path / "notes.txt").write_text("hello")
+    files = {".claude-plugin/plugin.json": manifest, "hooks/hooks.json": hook("PreToolUse", "exit 1", "Read")}
+    write(folder, {**files, "commands/look.md": "See: !`echo hi`"})
+    model.provider.add(Reply(calls=(call("read_file", {"path": "notes.txt"}),)), "Done.")
+    async with open_with(folder, more=("vault", "gateway")) as app:
+        await say(app, await start(app, tmp_path), "/sample-kit:look")
+        method = app.methods()["plugin.log"]
+        log = await method.run(method.params(name="sample-kit"), None)
+
+        assert [(entry.kind, entry.what, entry.outcome) for entry in log.entries] == [
+            ("command", "echo hi", "exit code 0"),
+            ("secret", "SAMPLE_KIT_TOKEN", "not there"),
+            ("hook", "PreToolUse (Read): exit 1", "exit code 1"),
+        ]

@@ -6,9 +6,12 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
-from .conftest import OpenWith, write
+from atlas_sdk.testing.model_script import Reply, call
+
+from .conftest import Model, OpenWith, say, start, write
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +29,9 @@ has_register = importlib.util.find_spec("atlas_sdk.register") is not None
 
 
 @pytest.mark.skipif(not has_register, reason="this atlas-sdk runs no register(ctx)")
-async def test_what_register_registers_is_there_beside_the_files(folder: Path, open_with: OpenWith) -> None:
+async def test_what_register_registers_is_there_beside_the_files(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
     manifest = {"name": "sample-kit", "atlas": {"api": 14, "tools": ["greet"]}}
     files = {".claude-plugin/plugin.json": manifest, "__init__.py": REGISTER, "words.py": "WORD = 'Hello'\n"}
     write(folder, {**files, "commands/one.md": "One."})
@@ -37,6 +42,11 @@ async def test_what_register_registers_is_there_beside_the_files(folder: Path, o
         assert rows["sample-kit"].declares["python"] is True
         assert "greet" in app.generations.current.tools
         assert "sample-kit:one" in app.generations.current.commands
+        model.provider.add(Reply(calls=(call("greet", {}),)), "Done.")
+        await say(app, await start(app, tmp_path), "go")
+        await anyio.wait_all_tasks_blocked()
+        lines = (tmp_path / "home/logs/plugins/sample-kit.jsonl").read_text()
+        assert '"kind": "tool", "what": "greet", "outcome": "ok"' in lines
     assert not [name for name in sys.modules if name.startswith("atlas_folder_sample")]
 
 

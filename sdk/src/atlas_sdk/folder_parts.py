@@ -27,6 +27,7 @@ KNOWN_VALUES = {
 """What a placeholder of an MCP server may name that is no secret."""
 _REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
 _BUNDLES = (".mcpb", ".dxt")
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,13 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> Folde
 
 
 def inside(folder: Path, text: str) -> Path | None:
-    """Return the path a manifest names within its folder, or None for one that leads out of it."""
+    """Return the path a manifest names within its folder, or None for one that leads out of it or is none."""
     text = text.removeprefix("${CLAUDE_PLUGIN_ROOT}").replace("\\", "/")
-    if "\0" in text or re.match(r"[A-Za-z]:", text):
+    if (
+        "\0" in text
+        or re.match(r"[A-Za-z]:", text)
+        or any(len(name.encode()) > _LONGEST_NAME for name in text.split("/"))
+    ):
         return None
     try:
         path = (folder / text.lstrip("/")).resolve() if not text.startswith("~") else Path("/")
@@ -129,6 +134,8 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
         if path is None:
             report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
             continue
+        if path.is_dir():
+            path /= Path(default).name
         if (known := path.resolve()) in seen:
             continue
         seen.add(known)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-from .values import Json
+from .values import Json, read_json
 
 LIMIT_BYTES = 2_000_000
 """No file of settings is longer; one that is was never meant to be read."""
@@ -23,14 +22,12 @@ def read_loose(path: Path) -> tuple[Json, str]:
         raise ValueError(f"It is longer than {LIMIT_BYTES:,} bytes.")
     text = path.read_bytes().decode("utf-8-sig", "replace")
     try:
-        return json.loads(text), ""
-    except RecursionError:
-        raise ValueError("It is nested too deep.") from None
+        return read_json(text), ""
     except ValueError as error:
         first = error
     try:
         loose = _LOOSE.sub(lambda found: found[0] if found[0].startswith('"') else " ", text)
-        found = json.loads(_COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", loose), strict=False)
-    except (ValueError, RecursionError):
-        raise ValueError(f"It is not JSON: {first}.") from None
+        found = read_json(_COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", loose), strict=False)
+    except ValueError:
+        raise ValueError(f"It is not JSON: {first}") from None
     return found, f"{path.name} is not strict JSON ({first}); it was read all the same."

@@ -157,15 +157,18 @@ def _mended(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
         "name": (kebab(name) if isinstance(name, str) else "") or kebab(folder.resolve().name) or "plugin",
         "version": str(version) if isinstance(version, str | int | float) and version else "0.0.0",
         "description": found["description"] if isinstance(found.get("description"), str) else "",
-        "dependencies": [_dependency(item) for item in needed] if isinstance(needed, list) else [],
+        "dependencies": [one for one in map(_dependency, needed if isinstance(needed, list) else []) if one["name"]],
     }
 
 
-def _dependency(item: Any) -> Any:
+def _dependency(item: Any) -> dict[str, str]:
     """Return a dependency without the marketplace that Claude Code would take it from (``name@marketplace``)."""
-    if isinstance(item, str):
-        return item.partition("@")[0]
-    return item
+    found = item if isinstance(item, dict) else {"name": item}
+    name, version = found.get("name"), found.get("version", "")
+    return {
+        "name": plain if _NAME.fullmatch(plain := name.partition("@")[0] if isinstance(name, str) else "") else "",
+        "version": version if isinstance(version, str) else "",
+    }
 
 
 def _options(plugin: str, options: Any) -> tuple[list[DeclaredSecret], list[DeclaredSetting]]:

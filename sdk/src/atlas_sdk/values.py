@@ -12,14 +12,16 @@ Json: TypeAlias = Any
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_json(text: str) -> Json:
+def read_json(text: str, *, strict: bool = True) -> Json:
     """Return the value of a JSON text somebody else wrote. Raises ValueError, also where it is nested too deep.
+
+    Without ``strict`` a text in it may have line breaks and tabs as they are.
 
     JSON may name half of a character (a lone surrogate), which no file, database or frame can hold: the sign of
     what could not be read, U+FFFD, comes in its place.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, strict=strict)
         if _HALF.search(text):
             whole = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
             value = json.loads(whole.decode("utf-16-le", "replace"))

@@ -1,4 +1,4 @@
-"""``atlas plugins validate``: a plugin's folder loaded as Atlas loads it, in a home of its own."""
+"""``atlas plugins validate``, which loads a folder in a home of its own, and ``atlas plugins log``."""
 
 from __future__ import annotations
 
@@ -36,11 +36,31 @@ def validate(
         raise NotFoundError(f"There is no folder {folder}.", hint="Name the folder that holds .claude-plugin/.")
     found = checked(terminal, folder)
     if json:
-        sys.stdout.write(json_module.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        _write(json_module.dumps(found, ensure_ascii=False, indent=2))
     else:
         _say(found)
     if not found["loads"]:
         raise typer.Exit(int(ExitCode.FAILED))
+
+
+def log(
+    context: typer.Context,
+    name: str,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries, the newest.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a plugin did: tools, hooks and commands that ran, secrets it read, files and hosts it touched."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        entries = client.request("plugin.log", {"name": name, "limit": limit})["entries"]
+    if json:
+        sys.stdout.write(json_module.dumps(entries, ensure_ascii=False, indent=2) + "\n")
+        return
+    for entry in entries:
+        what = " ".join(entry["what"].split())
+        sys.stdout.write(f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {what[:100]}\n")
+    if not entries:
+        sys.stdout.write(f"{name} did nothing that was noted.\n")
 
 
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
@@ -120,4 +140,9 @@ def _say(found: dict[str, Any]) -> None:
     lines = [f"{found['name']} {verdict}: {', '.join(held) or 'nothing in it'}."]
     lines += [f"  not loaded: {one['part']}. {one['why']}" for one in found["refused"]]
     lines += [f"  note: {warning}" for warning in found["warnings"]]
-    sys.stdout.write("\n".join(lines) + "\n")
+    _write("\n".join(lines))
+
+
+def _write(text: str) -> None:
+    """Print text in which the name of a file may be no text at all."""
+    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")

@@ -75,7 +75,16 @@ def read_contents(folder: Path, name: str) -> Contents:
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
+    if not manifest and (folder / "plugin.json").is_file():
+        report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
     manifest = {**_of_marketplace(folder, report), **manifest}
+    needed = manifest.get("dependencies")
+    if needed and not isinstance(needed, list):
+        report.refuse("dependencies", "They must be a list of plugins.")
+    for one in needed if isinstance(needed, list) else []:
+        said = one.get("name") if isinstance(one, dict) else one
+        if not isinstance(said, str) or kebab(said.partition("@")[0]) != said.partition("@")[0]:
+            report.refuse(f"dependency {said!r:.60}", "This is no plugin's name.")
     unknown = sorted(set(manifest) - _KNOWN)
     if unknown:
         report.warn(f"Its manifest has {', '.join(unknown)}, which Atlas does not know and leaves alone.")

@@ -14,6 +14,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.manifest import Manifest
 
+from .audit import AuditedContext
 from .contents import Contents, read_contents
 from .plugin import folder_plugin
 
@@ -30,8 +31,14 @@ class Folders:
         """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
         folder = Path(manifest.folder)
         contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
+        if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
+            raise MisuseError(
+                f"The plugin {manifest.name} changed while it was being turned on.",
+                hint=f"Look at it again: atlas plugins enable {manifest.name}.",
+            )
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
+        ctx = AuditedContext(ctx)
         python = await _register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
         return folder_plugin(ctx, contents, python)

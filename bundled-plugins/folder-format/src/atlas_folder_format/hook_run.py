@@ -14,6 +14,7 @@ from atlas_sdk.folder_hooks import HookCommand
 from atlas_sdk.records import Conversation
 from atlas_sdk.values import Json
 
+from .audit import Audit
 from .environment import MARK, base, filled, option_variables, options, places
 from .process import Ended, end_marked, run, shell_line
 from .tool_names import arguments_of_claude
@@ -48,6 +49,7 @@ class HookRunner:
         self._mark = secrets.token_hex(8)
         self._has_run = False
         self._transcripts = Transcripts(ctx)
+        self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
     async def run(self, hook: HookCommand, moment: Moment, name: str) -> Ended | None:
         """Run a hook whose matcher fitted ``name``; None for one that did not come to its end, which is logged."""
@@ -56,6 +58,7 @@ class HookRunner:
         environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
         told = _told(moment, name, await self._transcripts.of(moment.conversation.id))
         self._has_run = True
+        outcome = "stopped"
         try:
             ended = await run(
                 _command(hook, known, given),
@@ -64,9 +67,13 @@ class HookRunner:
                 environment=environment,
                 timeout_seconds=hook.timeout_seconds,
             )
+            outcome = "too slow" if ended.code is None else f"exit code {ended.code}"
         except (OSError, ValueError) as error:
+            outcome = "not started"
             self.log(hook, f"it could not be started: {error}")
             return None
+        finally:
+            self._audit.note("hook", f"{hook}: {hook.command}", outcome, conversation=moment.conversation.id)
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None

@@ -1,4 +1,4 @@
-"""The method ``plugin.contents``: what a plugin folder holds, and what of it is refused."""
+"""The methods ``plugin.contents`` and ``plugin.log``: what a plugin folder holds, and what it did."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from atlas_sdk.services.home import HOME
 
 from .contents import read_contents
 from .folders import Folders
+from .history import log_method
 
 
 class PluginName(Frozen):
@@ -58,4 +59,7 @@ def methods(ctx: PluginContext) -> list[Method]:
                 )
         raise NotFoundError(f"There is no plugin folder {params.name!r}.", hint="atlas plugins list shows the plugins.")
 
-    return [Method("plugin.contents", PluginName, PluginContents, contents, "Say what a plugin folder holds.")]
+    return [
+        Method("plugin.contents", PluginName, PluginContents, contents, "Say what a plugin folder holds."),
+        log_method(ctx),
+    ]

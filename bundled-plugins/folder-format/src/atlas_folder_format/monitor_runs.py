@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 import anyio
 import anyio.abc
@@ -19,8 +20,9 @@ from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.notify import NOTIFY
 
+from .audit import Audit
 from .environment import MARK, base
-from .process import close, end, shell_line, start
+from .process import close, end, end_marked, shell_line, start
 
 GATHER_SECONDS = 1.0
 MOST_CHARS = 8_000
@@ -84,13 +86,16 @@ class MonitorRuns:
 
     async def _run(self, key: tuple[str, str, str], monitor: Monitor) -> None:
         plugin, conversation, name = key
+        mark = secrets.token_hex(8)
         with self._runs[key]:
             try:
-                environment = {**base(os.environ), **monitor.environment, MARK: secrets.token_hex(8)}
+                environment = {**base(os.environ), **monitor.environment, MARK: mark}
                 process = await start(shell_line(monitor.command, ""), folder=monitor.folder, environment=environment)
             except OSError as error:
                 self._ctx.logger.warning("The monitor %s of %s could not be started: %s", name, plugin, error)
                 return
+            note = partial(Audit(self._ctx.home, plugin, self._ctx.clock).note, "monitor", f"{name}: {monitor.command}")
+            note("started", conversation=conversation)
             try:
                 await self._listen(process, plugin, conversation, monitor)
                 self._ctx.logger.info("The monitor %s of %s ended", name, plugin)
@@ -99,6 +104,8 @@ class MonitorRuns:
             finally:
                 await end(process)
                 await close(process)
+                await end_marked(mark)
+                note("ended", conversation=conversation)
         if self._runs.get(key) and self._runs[key].cancel_called:
             del self._runs[key]  # it may start again; one that ended by itself has had its say
 

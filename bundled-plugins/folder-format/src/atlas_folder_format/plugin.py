@@ -20,7 +20,7 @@ from atlas_sdk.skills import SkillSource
 
 from .background import Background
 from .contents import Contents
-from .environment import places
+from .environment import filled, places
 from .hooks import HookCommands
 from .mcp import mcp_server
 from .prompts import slash_command
@@ -87,13 +87,14 @@ class _Folder:
 
     def agents(self) -> list[AgentDefinition]:
         found = []
+        known = {"CLAUDE_PLUGIN_ROOT": str(self._ctx.folder)}
         for agent in self._contents.agents:
             tools, model = agent.document.names("tools"), agent.document.text("model").strip()
             found.append(
                 AgentDefinition(
                     self._named(agent.name),
                     agent.description,
-                    agent.document.body.strip(),
+                    filled(agent.document.body.strip(), known),
                     tools=None if tools is None or "*" in tools else to_atlas(tools),
                     model=model if "/" in model and model.lower() not in _ALIASES else "",
                 )

@@ -18,8 +18,9 @@ from atlas_sdk.errors import AtlasError
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.gate import GATE, GateRequest
 
+from .audit import Audit
 from .environment import MARK, base, filled, places
-from .process import run, shell_line
+from .process import end_marked, run, shell_line
 from .texts import Written
 
 COMMAND_SECONDS = 60.0
@@ -99,7 +100,8 @@ class _Prompt:
         why = await self._refusal("run_command", {"command": line}, folder, command=line)
         if why:
             return f"(Not run: `{line}`. {why} Run it with run_command if you need it.)"
-        environment = {**base(os.environ), **known, MARK: secrets.token_hex(8)}
+        mark = secrets.token_hex(8)
+        environment = {**base(os.environ), **known, MARK: mark}
         try:
             command = shell_line(line, "")
             ended = await run(
@@ -107,6 +109,10 @@ class _Prompt:
             )
         except (OSError, ValueError) as error:
             return f"(Not run: `{line}`. {error})"
+        finally:
+            await end_marked(mark)  # what it left running belongs to nobody
+        outcome = "too slow" if ended.code is None else f"exit code {ended.code}"
+        Audit(self._ctx.home, self._ctx.name, self._ctx.clock).note("command", line, outcome, conversation=self._id)
         said = (ended.stdout + (ended.stderr if ended.code else "")).strip()[:OUTPUT_CHARS]
         if ended.code is None:
             return f"(`{line}` took over {COMMAND_SECONDS:.0f} seconds and was ended.)"

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.manifest_file import plugin_folders
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
 
@@ -34,6 +35,7 @@ class Reload:
         self._ctx = ctx
         self._stamps: dict[str, Stamp] = {}
         self._moving: set[str] = set()
+        self._there: list[Path] | None = None
         self._news = anyio.Event()
 
     def plugins_changed(self) -> None:
@@ -52,6 +54,12 @@ class Reload:
     async def look(self) -> bool:
         """Load what was saved since the last look, and is not being written still; return whether to look again."""
         folders = await self._folders()
+        if not folders:
+            return False
+        there = await anyio.to_thread.run_sync(plugin_folders, self._ctx.home / "plugins")
+        if self._there not in (None, there):
+            await self._load(None)  # one came or went, and is on the list then
+        self._there = there
         stamps = await anyio.to_thread.run_sync(_stamps, folders)
         for name, stamp in stamps.items():
             before = self._stamps.get(name, stamp)
@@ -62,7 +70,7 @@ class Reload:
                 await self._load(name)
         self._stamps = stamps
         self._moving &= set(stamps)
-        return bool(folders)
+        return True
 
     async def _folders(self) -> dict[str, Path]:
         rows = await self._ctx.services.need(PLUGINS).list()
@@ -70,12 +78,12 @@ class Reload:
         manifests = self._ctx.services.need(HOME).manifests()
         return {one.name: Path(one.folder) for one in manifests if one.name in wanted and one.source == "folder"}
 
-    async def _load(self, name: str) -> None:
-        self._ctx.logger.info("A plugin folder was saved and is loaded anew", extra={"folder": name})
+    async def _load(self, name: str | None) -> None:
+        self._ctx.logger.info("The plugin folders changed and are looked at anew", extra={"folder": name or ""})
         try:
             await self._ctx.services.need(PLUGINS).refresh(name)
         except AtlasError as error:
-            self._ctx.logger.warning("It could not be loaded anew: %s", error, extra={"folder": name})
+            self._ctx.logger.warning("A plugin could not be loaded anew: %s", error, extra={"folder": name or ""})
 
 
 def _stamps(folders: dict[str, Path]) -> dict[str, Stamp]:

@@ -17,6 +17,7 @@ DEEPEST = 6
 MOST = 2_000
 """How many files are looked at: no plugin has so many, and a folder that is a whole disk must not hang Atlas."""
 LONGEST_BYTES = 1_000_000
+_PAGES = ("README", "CLAUDE", "AGENTS", "INDEX", "CONTRIBUTING", "CHANGELOG")
 _LEFT_OUT = {"node_modules", "__pycache__", "dist", "build", "venv"}
 
 
@@ -57,13 +58,25 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
             name = document.text("name") or plugin if file.parent == folder else file.parent.name
             if not document.has_front_matter:
                 report.warn(f"{part} has no front matter; its first line says what it is for.")
-            if name in found:
+            if name in found and place in file.parent.parents:
                 name = ":".join(file.parent.relative_to(place).parts) or name
             if name in found:
                 report.refuse(part, f"Another skill of the plugin is named {name}.")
             else:
                 found[name] = Written(name, file, document)
+    _name_the_rest(folder / "skills", folder, report)
     return list(found.values())
+
+
+def _name_the_rest(place: Path, folder: Path, report: Report) -> None:
+    """Name what lies in ``skills/`` and is no skill, since its author may think it is."""
+    if _skill_file(place) is not None:
+        return
+    for entry in _entries(place, folder, Report()):
+        if entry.is_file() and _is_page(entry) and entry.stem.upper() not in _PAGES:
+            report.refuse(f"skill {_shown(entry, folder)}", "A skill is a folder with a SKILL.md, and this is a file.")
+        elif entry.is_dir() and next(_skills_below(entry, folder, Report()), None) is None:
+            report.warn(f"{_shown(entry, folder)} has no SKILL.md, so it is no skill.")
 
 
 def read_commands(folder: Path, declared: Json, report: Report) -> list[Written]:
@@ -96,7 +109,7 @@ def read_agents(folder: Path, declared: Json, report: Report) -> list[Written]:
     for _, written in _markdown(folder, "agents", declared, "agent", report):
         part = f"agent {_shown(written.file, folder)}"
         name = written.document.text("name").strip() or written.file.stem
-        if not written.document.has_front_matter and written.file.stem.upper() in ("README", "CLAUDE", "AGENTS"):
+        if not written.document.has_front_matter and written.file.stem.upper() in _PAGES:
             report.refuse(part, "It is a page about the agents and has no front matter.")
         elif not written.document.body.strip():
             report.refuse(part, "It has no instructions.")
@@ -127,11 +140,20 @@ def _is_page(file: Path) -> bool:
 
 
 def _places(folder: Path, declared: Json, what: str, report: Report) -> Iterator[Path]:
-    for item in declared if isinstance(declared, list) else [] if declared is None else [declared]:
-        if not isinstance(item, str):
+    listed = list(declared.values()) if isinstance(declared, dict) else declared
+    for item in listed if isinstance(listed, list) else [] if listed is None else [listed]:
+        named = _path_of(item)
+        if named is None:
             report.refuse(f"{what} in the manifest", "An entry must be a path.")
-        elif (path := _place(folder, item, what, report)) is not None:
+        elif (path := _place(folder, named, what, report)) is not None:
             yield path
+
+
+def _path_of(item: Json) -> str | None:
+    """Return the path of an entry: Claude Code wants it alone, and some write an object around it."""
+    if isinstance(item, dict):
+        item = next((item[key] for key in ("path", "source", "file", "location") if key in item), None)
+    return item if isinstance(item, str) else None
 
 
 def _place(folder: Path, item: str, what: str, report: Report) -> Path | None:
@@ -182,6 +204,8 @@ def _entries(place: Path, folder: Path, report: Report) -> list[Path]:
     for entry in entries[:MOST]:
         if entry.is_symlink() and inside(folder, _shown(entry, folder)) is None:
             report.refuse(_shown(entry, folder), "The link leads out of the plugin's folder, or nowhere.")
+        elif entry.is_symlink() and entry.resolve() in place.resolve().parents:
+            report.refuse(_shown(entry, folder), "The link leads to a folder that it lies in.")
         else:
             kept.append(entry)
     return kept

@@ -6,9 +6,10 @@ import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.events import PluginChanged
+from atlas_sdk.events import PluginChanged, ToolFinished
 from atlas_sdk.services.events import EVENTS
 
+from .history import note_call
 from .monitor_runs import MonitorRuns
 from .reload import Reload
 
@@ -22,6 +23,8 @@ async def watch(ctx: PluginContext) -> None:
             if isinstance(numbered.event, PluginChanged):
                 reload.plugins_changed()
             try:
+                if isinstance(numbered.event, ToolFinished):
+                    await note_call(ctx, numbered.event)
                 await monitors.see(numbered.event)
             except AtlasError as error:
-                ctx.logger.warning("A monitor was not started: %s", error)
+                ctx.logger.warning("What a plugin does beside the turns failed: %s", error)

@@ -1,0 +1,79 @@
+"""The method ``plugin.log``: what a plugin did, and the noting of what its tools did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import anyio.to_thread
+from pydantic import BaseModel, Field
+
+from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import NotFoundError
+from atlas_sdk.events import ToolFinished
+from atlas_sdk.messages import Frozen
+from atlas_sdk.methods import Caller, Method
+from atlas_sdk.records import Effect
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.store import STORE
+
+from .audit import Audit, when
+
+
+class PluginLogQuery(Frozen):
+    """A plugin, and how many entries of it."""
+
+    name: str
+    limit: int = Field(default=50, ge=1, le=1000)
+
+
+class PluginLogEntry(Frozen):
+    """One thing a plugin did: a ``tool``, ``hook``, ``command``, ``monitor`` or ``secret``, or what a tool touched."""
+
+    at: datetime
+    kind: str
+    what: str
+    outcome: str = ""
+    conversation: str = ""
+
+
+class PluginLog(Frozen):
+    """What a plugin did, the oldest first."""
+
+    entries: tuple[PluginLogEntry, ...]
+
+
+def log_method(ctx: PluginContext) -> Method:
+    """Return the method."""
+
+    async def log(params: PluginLogQuery, caller: Caller) -> BaseModel:
+        if params.name not in {manifest.name for manifest in ctx.services.need(HOME).manifests()}:
+            raise NotFoundError(f"There is no plugin {params.name!r}.", hint="atlas plugins list shows the plugins.")
+        audit = Audit(ctx.home, params.name, ctx.clock)
+        lines = await anyio.to_thread.run_sync(audit.lines, params.limit)
+        entries = [
+            PluginLogEntry(
+                at=at,
+                kind=str(line.get("kind", "")),
+                what=str(line.get("what", "")),
+                outcome=str(line.get("outcome", "")),
+                conversation=str(line.get("conversation", "")),
+            )
+            for line in lines
+            if (at := when(line)) is not None
+        ]
+        return PluginLog(entries=tuple(entries))
+
+    return Method("plugin.log", PluginLogQuery, PluginLog, log, "Say what a plugin did: tools, hooks, secrets, hosts.")
+
+
+async def note_call(ctx: PluginContext, event: ToolFinished) -> None:
+    """Note a call that ended, with what it touched, where its tool is of a plugin that did not come with Atlas."""
+    for manifest in ctx.services.need(HOME).manifests():
+        owns = event.tool in manifest.tools or event.tool.startswith(f"mcp__plugin_{manifest.name}_")
+        if manifest.source == "bundled" or not owns:
+            continue
+        audit = Audit(ctx.home, manifest.name, ctx.clock)
+        conversation = event.conversation or ""
+        audit.note("tool", event.tool, event.outcome, conversation=conversation)
+        for effect in await ctx.services.need(STORE).find(Effect, call=event.call):
+            audit.note(effect.kind, effect.target, effect.state, conversation=conversation)
