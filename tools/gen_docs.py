@@ -112,7 +112,8 @@ def tools() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name, module in _plugins():
             hook = getattr(module, "atlas_tools", None)
-            for tool in hook(_Context(name, Path(folder))) if hook else []:
+            made = hook(_Context(name, Path(folder), module)) if hook else []
+            for tool in made:
                 flags = [
                     "deferred" if tool.deferred else "always on",
                     *(["read-only"] if tool.read_only else []),
@@ -128,16 +129,36 @@ def tools() -> str:
                     "",
                 ]
                 lines += ["```json", json.dumps(tool.parameters, ensure_ascii=False, indent=2), "```", ""]
+            for missing in sorted(_declared_tools(name) - {tool.name for tool in made} - {"*"}):
+                lines += [
+                    f"## `{missing}`",
+                    "",
+                    f"From the plugin `{name}`, while there is something for it to do.",
+                    "",
+                ]
     return "\n".join(lines)
 
 
-class _Context:
-    """As much of a plugin's context as making its tools takes: nothing is run."""
+def _declared_tools(name: str) -> set[str]:
+    from atlas_kernel.discovery import discover
 
-    def __init__(self, name: str, home: Path) -> None:
+    return set(discover().manifests[name].tools)
+
+
+class _Context:
+    """As much of a plugin's context as making its tools takes: nothing is run. Of services it has the plugin's own."""
+
+    def __init__(self, name: str, home: Path, module: Any) -> None:
         self.name = name
         self.home = home
         self.data_folder = home
+        self.services = self
+        self._module = module
+
+    def need(self, key: Any) -> Any:
+        return next((one.service for one in self._module.atlas_services(self) if one.key.name == key.name), None)
+
+    get = need
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments, **named: None
@@ -430,7 +451,7 @@ def methods() -> str:
     rows = []
     for name, module in _plugins():
         hook = getattr(module, "atlas_methods", None)
-        for method in hook(_Context(name, ROOT)) if hook else []:
+        for method in hook(_Context(name, ROOT, module)) if hook else []:
             params = ", ".join(f"`{field}`" for field in method.params.model_fields) or "–"
             rows.append(f"| `{method.name}` | {params} | {method.description} |")
     return "\n".join([*lines, *sorted(rows), ""])

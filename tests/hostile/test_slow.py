@@ -13,7 +13,7 @@ import pytest
 
 from ..journeys.conftest import AtlasHome
 from .conftest import amount, good_client, memory, well
-from .raw import Raw
+from .raw import Raw, frame
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the server waits ten seconds for who says nothing
 
@@ -99,11 +99,36 @@ def test_half_open_connections_are_let_go(server: AtlasHome) -> None:
 
 def test_idle_clients_slow_nobody_down(server: AtlasHome) -> None:
     count = amount("CLIENTS", 200) - 1  # and the good one
-    with good_client(server) as waits, many(server, count) as clients:
-        for client in clients:
+    with good_client(server) as waits, ExitStack() as stack:
+        for _ in range(count):
+            client = stack.enter_context(Raw(server.port))
             client.upgrade()
             assert client.hello(server.token)["result"]
         asked = len(waits)
         time.sleep(1)
         assert len(waits) > asked
+    well(server)
+
+
+def test_a_crowd_of_strangers_keeps_nobody_out(server: AtlasHome) -> None:
+    """A stranger may wait for ten seconds, and where there are hundreds the first give way to who comes after."""
+    with good_client(server) as inside, many(server, amount("CLIENTS", 600)):
+        time.sleep(1.1)
+        began = time.monotonic()
+        with server.client(name="late") as late:
+            late.request("conversation.list")
+            waited = time.monotonic() - began
+    assert inside
+
+    assert waited < 1.0
+    well(server)
+
+
+def test_a_stranger_may_not_say_much(server: AtlasHome) -> None:
+    with many(server, 1) as (client,):
+        assert client.upgrade() == 101
+        with contextlib.suppress(OSError):
+            client.send(frame(b"x" * 1_000_000))
+        client.socket.settimeout(5)
+        client.rest()
     well(server)

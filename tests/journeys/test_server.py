@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,61 @@ def test_every_client_sees_a_question_and_the_first_answer_takes_it(atlas: Atlas
         finished = until(one, "tool.finished").params
         assert finished["outcome"] == "refused"
         assert "not now" in finished["summary"]
+
+
+FORGER = """
+import sys, time
+from atlas_gateway.client import WebSocketClient
+port, token = open("stolen.txt").read().split()
+with WebSocketClient("127.0.0.1", int(port)) as client:
+    client.request("initialize", {"client": "forger", "protocol": 1, "token": token})
+    for _ in range(200):
+        for question in client.request("question.list")["questions"]:
+            try:
+                said = client.request("question.answer", {"id": question["id"], "choices": ["once"]})
+            except Exception as error:
+                said = error
+            open("said.txt", "w").write(str(said))
+            sys.exit()
+        time.sleep(0.05)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who is at the other end")
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"command": f"{sys.executable} forger.py", "background": True},
+        {"command": f"(setsid {sys.executable} forger.py >log.txt 2>&1 &)"},
+    ],
+    ids=["a child", "one that went its own way"],
+)
+def test_a_program_of_the_agents_cannot_answer_for_the_user(atlas: AtlasHome, model: Any, run: dict[str, Any]) -> None:
+    """Whatever way it came by the token, and however it left the command that started it."""
+    (atlas.work / "forger.py").write_text(FORGER)
+    model(
+        [
+            Reply(calls=(call("run_command", run),)),
+            Reply(calls=(call("run_command", {"command": "gh pr merge 12"}),)),
+            say("Refused, then."),
+        ]
+    )
+    atlas.start()
+    (atlas.work / "stolen.txt").write_text(f"{atlas.port} {atlas.token}")
+    with atlas.client(name="owner") as owner:
+        begin(owner, atlas, "Merge it")
+        asked = until(owner, "question.asked").params["question"]
+        said = atlas.work / "said.txt"
+        for _ in range(100):
+            if said.exists() and said.read_text():
+                break
+            time.sleep(0.05)
+        mine = owner.request("question.answer", {"id": asked["id"], "choices": ["deny"]})
+
+        assert "gh pr merge" in asked["exact"]
+        assert "cannot answer for you" in said.read_text()
+        assert mine["taken"]
+        assert until(owner, "question.settled").params["by"] == "owner"
 
 
 def test_a_client_that_comes_back_is_brought_up_to_date(atlas: AtlasHome, model: Any) -> None:

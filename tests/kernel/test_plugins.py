@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from atlas_kernel.consent import Choices
 from atlas_sdk.errors import MissingServiceError, NeedsConsentError, SettingsError
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import digest
 from atlas_sdk.services.gate import GATE
+from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
+from atlas_sdk.skills import SkillSource
 from atlas_sdk.tools import Tool
 
 from .conftest import SCHEMA, OpenHome, Probe, calls, say, says, start, turn
@@ -92,6 +96,29 @@ async def test_what_the_manifest_does_not_name_does_not_exist(open_home: OpenHom
         assert row.state == "broken"
         assert "does not name 'extra_tool'" in row.why
         assert "echo" in app.generations.current.tools
+
+
+async def test_tools_may_follow_from_what_plugins_add_in_the_same_generation(open_home: OpenHome) -> None:
+    class Follows(Extra):
+        @hookimpl
+        def atlas_tools(self, ctx: Any) -> list[Tool]:
+            added = ctx.services.need(HOME).added("atlas_skills")
+            return [Tool(one.item.name, "Extra.", SCHEMA, nothing) for one in added]
+
+    class Adds:
+        @hookimpl
+        def atlas_skills(self) -> list[SkillSource]:
+            return [SkillSource("zebra", "Striped.", Path("SKILL.md"))]
+
+    extra = {
+        "extra": (manifest(on=True, tools=("zebra",)), Follows()),
+        "zoo": (Manifest("zoo", source="bundled", module="zoo", on=True), Adds()),
+    }
+    async with open_home(extra=extra) as app:
+        assert app.conversations.find("zebra") is not None
+        await app.plugins.disable("zoo")
+
+        assert app.conversations.find("zebra") is None
 
 
 async def test_a_tool_two_plugins_claim_stays_with_the_first(open_home: OpenHome) -> None:
@@ -267,3 +294,36 @@ async def test_a_conversation_goes_on_after_its_store_was_closed_and_opened(open
         assert await app.services.need(STORE).check() == ()
         assert (await say(app, id, "three")).how == "started"
         await app.conversations.wait(id)
+
+
+class Slow:
+    """A plugin that never gets over its start."""
+
+    @hookimpl
+    def atlas_startup(self) -> list[Any]:
+        return [anyio.sleep_forever]
+
+
+async def test_a_plugin_that_hangs_holds_up_neither_the_start_nor_another(
+    open_home: OpenHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.lifecycle.LOAD_SECONDS", 1.0)
+    slow = Manifest(name="a-slow", source="package", module="slow")
+    quick = manifest(name="quick", source="package")
+    choices = Choices(tmp_path / "home" / "plugin-data" / "plugins.json")
+    for one in (slow, quick):
+        choices.turn(one.name, on=True, consent=digest(one))
+    began = anyio.current_time()
+    async with open_home(extra={"slow": (slow, Slow()), "quick": (quick, Extra())}) as app:
+        assert anyio.current_time() - began < 5
+        assert app.conversations.find("extra_tool") is not None
+
+        while (await states(app))["a-slow"].state != "broken":
+            await anyio.sleep(0.05)
+
+        assert (await states(app))["a-slow"].why == "It took over 2 seconds to start."
+        await app.plugins.disable("quick")
+
+
+async def states(app: Any) -> dict[str, Any]:
+    return {row.name: row for row in await app.plugins.list()}

@@ -284,6 +284,9 @@ class Phone:
     id = "client-1"
     name = "phone"
 
+    async def is_inside(self) -> bool:
+        return False
+
 
 async def test_a_client_lists_and_answers(questions: Questions, atlas_context: FakeContext) -> None:
     list_, answer = methods(atlas_context)

@@ -120,7 +120,7 @@ class App:
         return self.generations.current.methods
 
     def added(self, hook: str) -> tuple[Added, ...]:
-        return self.generations.current.added.get(hook, ())
+        return self.plugins.manager.added.get(hook, ())
 
     def has(self, service: str) -> bool:
         return self.services.has(service)

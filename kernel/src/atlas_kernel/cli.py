@@ -59,8 +59,10 @@ def _run(arguments: list[str]) -> int:
         if choices.wants(manifest) and choices.consented(manifest)
     }
     commands = {VERSION.name: VERSION}
-    for command in (command for manifest in manifests.values() for command in manifest.cli):
-        commands.setdefault(command.name, command)
+    # What came with Atlas goes first, so that no other plugin takes the name of a command of it.
+    for manifest in sorted(manifests.values(), key=lambda one: one.source != "bundled"):
+        for command in manifest.cli:
+            commands.setdefault(command.name, command)
     brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}
     name = words if (words := " ".join(rest[:2])) in brought else "".join(rest[:1])
     if not completing and (not rest or name in ("--help", "-h", "help")):

@@ -11,7 +11,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import digest
-from atlas_sdk.values import Json
+from atlas_sdk.values import Json, as_kind_of
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Choices:
         if value is None:
             choice.settings.pop(setting, None)
         else:
-            choice.settings[setting] = _like(declared[setting].default, value, setting)
+            choice.settings[setting] = as_kind_of(declared[setting].default, value, setting)
         self._write()
 
     def setting(self, manifest: Manifest, name: str) -> Json:
@@ -92,15 +92,3 @@ class Choices:
             if item.name == name:
                 return self.of(manifest.name).settings.get(name, item.default)
         raise MisuseError(f"The plugin {manifest.name} does not declare a setting {name!r}.")
-
-
-def _like(default: Json, value: Json, name: str) -> Json:
-    """Read text typed by a person as the kind of value the default is."""
-    if not isinstance(value, str) or isinstance(default, str) or default is None:
-        return value
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[value.lower()]
-        return int(value) if isinstance(default, int) else float(value)
-    except (KeyError, ValueError):
-        raise MisuseError(f"The setting {name} takes a value like {default!r}, not {value[:40]!r}.") from None

@@ -33,6 +33,8 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
+REST_SECONDS = 1.0
+"""What a start waits for plugins that did not come with Atlas: fifty that do nothing take a tenth of it."""
 
 
 class Plugins:
@@ -92,33 +94,50 @@ class Plugins:
         return missing
 
     async def start_all(self) -> None:
-        """Turn on every plugin that is wanted and agreed to, those first that others need."""
+        """Turn on what is wanted and agreed to: what came with Atlas, then the rest, waited for a little."""
         async with self._lock:
-            await self._load_wanted()
+            await self._load_wanted("bundled")
             self._settings.refuse_unknown(section for manifest in self.manifests() for section in manifest.sections)
             self._rebuild()
+        rest = anyio.Event()
+        self._start(self._load_rest, rest)
+        with anyio.move_on_after(REST_SECONDS):
+            await rest.wait()
 
-    async def _load_wanted(self) -> None:
-        waiting = [
+    async def _load_rest(self, done: anyio.Event) -> None:
+        async with self._lock:
+            await self._load_wanted("package", "folder")
+        done.set()
+
+    async def _load_wanted(self, *sources: str) -> None:
+        """Load in rounds those whose needs are met; what did not come with Atlas side by side, for one may hang."""
+        tried: set[str] = set()
+        while ready := [
             manifest
-            for _, manifest in sorted(self._found.manifests.items())
-            if self._choices.wants(manifest)
+            for name, manifest in sorted(self._found.manifests.items())
+            if not (name in tried or name in self.manager.on or name in self.why or self._missing(manifest))
+            and (not sources or manifest.source in sources)
+            and self._choices.wants(manifest)
             and self._choices.consented(manifest)
-            and manifest.name not in self.manager.on
-            and manifest.name not in self.why
-        ]
-        progress = True
-        while waiting and progress:
-            progress = False
-            for manifest in list(waiting):
-                if not self._missing(manifest):
-                    waiting.remove(manifest)
-                    progress = True
-                    await self._try_load(manifest)
+        ]:
+            tried.update(manifest.name for manifest in ready)
+            async with anyio.create_task_group() as group:
+                for manifest in ready:
+                    if manifest.source == "bundled":
+                        await self._try_load(manifest)
+                    else:
+                        group.start_soon(self._try_load, manifest)
 
     async def _try_load(self, manifest: Manifest) -> None:
+        bundled = manifest.source == "bundled"
         try:
-            await self._load(manifest)
+            with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
+                await self._load(manifest)
+            if limit.cancelled_caught:
+                self._unregister(manifest)
+                self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
+            elif not bundled:
+                self._rebuild()
         except PluginFailed as failed:
             if isinstance(failed.error, SettingsError):
                 raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it

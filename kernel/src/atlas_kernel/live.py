@@ -99,7 +99,8 @@ class Live:
     async def mend(self) -> None:
         """Pair calls that a full disk left without a result, before the next message is kept."""
         async with self.lock:
-            for call in unpaired(self.path) if self.turn is None else ():
+            asked = next((at for at in range(len(self.path) - 1, -1, -1) if self.path[at].role == "user"), 0)
+            for call in unpaired(self.path[asked:]) if self.turn is None else ():
                 lost = TextPart(text=LOST, trust="agent", source="atlas")
                 part = ToolResultPart(call=call.call, name=call.name, content=(lost,), is_error=True)
                 turn = self.path[-1].turn

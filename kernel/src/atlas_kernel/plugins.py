@@ -17,6 +17,7 @@ from atlas_sdk.errors import MisuseError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services import Services
+from atlas_sdk.services.home import Added
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.settings import SettingsSection
 from atlas_sdk.values import Json
@@ -104,6 +105,7 @@ class Manager:
         self._manager = pluggy.PluginManager("atlas")
         self._manager.add_hookspecs(hookspecs)
         self.on: dict[str, Plugin] = {}
+        self.added: dict[str, tuple[Added, ...]] = {}
 
     def register(self, plugin: Plugin, implementation: object) -> None:
         """Register a plugin's hooks. Raises PluginFailed for an async, misspelt or misshapen one."""

@@ -47,11 +47,18 @@ class Runtime:
     sections: tuple[tuple[str, Section], ...] = ()
     methods: dict[str, Method] = field(default_factory=dict)
     commands: dict[str, SlashCommand] = field(default_factory=dict)
-    added: dict[str, tuple[Added, ...]] = field(default_factory=dict)
 
 
 def build(number: int, manager: Manager) -> Runtime:
     """Ask every plugin that is on what it adds. Raises PluginFailed for the plugin whose answer will not do."""
+    manager.added = {}  # first, since what plugins add for others shapes the tools and commands of those
+    for hook in CONSUMED_BY_PLUGINS:
+        kind = hook.removeprefix("atlas_")
+        for plugin, item in manager.contributions(hook):
+            name = str(getattr(item, "kind" if kind == "readers" else "name", item))
+            if kind in ("channels", "executors", "readers", "calls"):
+                _declared(plugin, kind, name)
+            manager.added[hook] = (*manager.added.get(hook, ()), Added(plugin.manifest.name, name, item))
     tools: dict[str, OwnedTool] = {}
     for plugin, tool in manager.contributions("atlas_tools"):
         _declared(plugin, "tools", tool.name)
@@ -77,14 +84,6 @@ def build(number: int, manager: Manager) -> Runtime:
         commands.setdefault(command.name if bundled else f"{plugin.manifest.name}:{command.name}", command)
     hooks = manager.contributions("atlas_hooks")
     sections = manager.contributions("atlas_instructions")
-    added: dict[str, tuple[Added, ...]] = {}
-    for hook in CONSUMED_BY_PLUGINS:
-        kind = hook.removeprefix("atlas_")
-        for plugin, item in manager.contributions(hook):
-            name = str(getattr(item, "kind" if kind == "readers" else "name", item))
-            if kind in ("channels", "executors", "readers", "calls"):
-                _declared(plugin, kind, name)
-            added[hook] = (*added.get(hook, ()), Added(plugin.manifest.name, name, item))
     return Runtime(
         number=number,
         tools=tools,
@@ -99,7 +98,6 @@ def build(number: int, manager: Manager) -> Runtime:
         ),
         methods=methods,
         commands=commands,
-        added=added,
     )
 
 

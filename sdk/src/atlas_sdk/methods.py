@@ -20,6 +20,9 @@ class Caller(Protocol):
     def name(self) -> str:
         """What the client called itself at ``initialize``."""
 
+    async def is_inside(self) -> bool:
+        """Whether a program that Atlas itself runs is asking: one that must not answer for the user."""
+
 
 @dataclass(frozen=True)
 class Method:

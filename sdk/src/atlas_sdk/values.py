@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, TypeAlias
 
+from .errors import MisuseError
+
 Json: TypeAlias = Any
 """Any JSON value. JSON has no narrower type in Python that is pleasant to use."""
 
@@ -28,3 +30,18 @@ def read_json(text: str, *, strict: bool = True) -> Json:
     except RecursionError:
         raise ValueError("It is nested too deep.") from None
     return value
+
+
+def as_kind_of(default: Json, value: Json, name: str) -> Json:
+    """Return text that a person typed for the setting ``name`` as the kind of value its default is.
+
+    Raises MisuseError for text that is no such value.
+    """
+    if not isinstance(value, str) or isinstance(default, str) or default is None:
+        return value
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[value.lower()]
+        return int(value) if isinstance(default, int) else float(value)
+    except (KeyError, ValueError):
+        raise MisuseError(f"The setting {name} takes a value like {default!r}, not {value[:40]!r}.") from None

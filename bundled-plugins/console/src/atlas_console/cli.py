@@ -168,15 +168,18 @@ def plugins_list(context: typer.Context, json: Json = False) -> None:
         _say(f"{'':<14} {_declares(row)}")
 
 
+_SAID = {
+    "llm": "It asks your model, at your cost.",
+    "notify": "It may start turns in your conversations.",
+    "python": "Its code runs inside Atlas.",
+}
+
+
 def _declares(row: Any) -> str:
-    parts = []
-    for kind, names in (row["declares"] or {}).items():
-        if kind == "python":
-            continue
-        said = kind.replace("_", " ")
-        parts.append(said if names is True else f"{said}: {', '.join(names)}")
-    code = " Its code runs inside Atlas." if (row["declares"] or {}).get("python") else ""
-    return ("; ".join(parts) + "." if parts else "declares nothing.") + code
+    declares = row["declares"] or {}
+    parts = [f"{kind.replace('_', ' ')}: {', '.join(names)}" for kind, names in declares.items() if kind not in _SAID]
+    said = ["; ".join(parts) + "." if parts else "declares nothing.", *(_SAID[one] for one in _SAID if one in declares)]
+    return " ".join(said)
 
 
 @plugins.command("enable")

@@ -20,7 +20,14 @@ from atlas_sdk.services.store import STORE
 
 CHECK_SECONDS = 10.0
 LOW_DISK_BYTES = 500_000_000
-CONSUMERS = {"channels": "channels", "executors": "workbench", "readers": "attachments", "screens": "webapp"}
+CONSUMERS = {
+    "channels": "channels",
+    "executors": "workbench",
+    "readers": "attachments",
+    "screens": "webapp",
+    "skills": "skills",
+    "mcp_servers": "mcp",
+}
 """Which service's plugin uses what others contribute."""
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 
-from atlas_gate.judge import Judgement
+from atlas_gate.judgement import Judgement
 from atlas_sdk.services.gate import Card, GateRequest
 
 MOST_PARTS = 12
 MOST_CHARS = 8_000
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+# Letters and marks that are shown as nothing: DerivedCoreProperties.txt, Default_Ignorable_Code_Point, and the blank
+# of Braille (Unicode 16).
+_BLANKS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 def visible(text: str) -> str:
@@ -21,7 +28,11 @@ def visible(text: str) -> str:
             shown.append("⏎\n")
         elif character == "\t":
             shown.append("→\t")
-        elif unicodedata.category(character) in _INVISIBLE or (character.isspace() and character != " "):
+        elif (
+            unicodedata.category(character) in _INVISIBLE
+            or _BLANKS.match(character)
+            or (character.isspace() and character != " ")
+        ):
             shown.append(f"⟨U+{ord(character):04X}⟩")
         else:
             shown.append(character)

@@ -72,6 +72,10 @@ def log(
 
 
 @gate.command("check")
-def check() -> None:
-    """Judge JSON lines on standard input, one verdict a line on standard output, in the same order."""
-    raise typer.Exit(cli.check(sys.stdin, sys.stdout))
+def check(
+    cases: Annotated[
+        typer.FileText, typer.Argument(encoding="utf-8", help="A file of JSON lines; - reads them.")
+    ] = "-",  # type: ignore[assignment]  # opened from its name
+) -> None:
+    """Judge JSON lines, one verdict a line on standard output, in the same order."""
+    raise typer.Exit(cli.check(cases, sys.stdout))

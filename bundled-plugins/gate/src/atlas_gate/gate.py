@@ -11,7 +11,7 @@ from atlas_gate.cards import command_card, tool_card
 from atlas_gate.file_rules import judge_path
 from atlas_gate.grants import Grants, Mark
 from atlas_gate.ground import other_homes, real_world
-from atlas_gate.judge import Judgement, judge
+from atlas_gate.judgement import Judgement
 from atlas_gate.reviewer import DENIALS_TO_STOP, review
 from atlas_gate.rules import Verdict as Strictness
 from atlas_gate.settings import TrustSettings
@@ -125,7 +125,13 @@ class Gate:
             trust=self._ctx.section(TrustSettings),
             environment={**os.environ, "ATLAS_HOME": str(self._ctx.home)},
         )
-        return await anyio.to_thread.run_sync(judge, request.command or "", world)
+
+        def judged() -> Judgement:
+            from atlas_gate.judge import judge
+
+            return judge(request.command or "", world)
+
+        return await anyio.to_thread.run_sync(judged)
 
     def _wait(self) -> float:
         return float(self._ctx.section(TrustSettings).approval_timeout)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from atlas_gate.judge import Judgement
+from atlas_gate.judgement import Judgement
 from atlas_sdk.context import PluginContext
 from atlas_sdk.ids import new_id
 from atlas_sdk.schema import Migration, Schema
@@ -36,15 +36,17 @@ class Mark:
 
     @classmethod
     def of(cls, request: GateRequest, judgement: Judgement | None) -> Mark:
-        """Bind a command to its bytes, its folder and its scripts, any other call to its paths or its arguments."""
+        """Bind a command to its bytes, its folder and all it reads or follows, any other call to its arguments."""
         if request.command is not None:
             text = request.command
-            scripts = judgement.scripts if judgement is not None else ()
-            pieces = [text, str(request.folder), *(script.sha256 for script in scripts)]
+            pieces = [text, str(request.folder)]
+            if judgement is not None:
+                pieces += [f"{one.path}\0{one.sha256}" for one in (*judgement.scripts, *judgement.inputs)]
+                pieces += [f"{path}\0{real}" for path, real in judgement.links]
         else:
             paths = [str(path) for path in request.paths]
             text = " ".join([request.tool, *paths])
-            pieces = paths or [json.dumps(request.arguments, sort_keys=True)]
+            pieces = [*paths, json.dumps(request.arguments, sort_keys=True)]
         joined = "\0".join([request.tool, *pieces])
         return cls(text, hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest())
 

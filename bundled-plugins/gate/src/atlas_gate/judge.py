@@ -9,19 +9,20 @@ import gc
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.deadline import Deadline
 from atlas_gate.globs import Globs, escaped, plain_forms
 from atlas_gate.hardline import HARDLINE
+from atlas_gate.judgement import Judgement
 from atlas_gate.options import asks_for_help
 from atlas_gate.outward import OUTWARD
 from atlas_gate.parts import Part, forge_proof, is_constant
+from atlas_gate.path_forms import plain_path
 from atlas_gate.paths import Ground
 from atlas_gate.programs import PROGRAMS, RUNS_OTHERS
-from atlas_gate.reader import Reader, ScriptRead
+from atlas_gate.reader import Reader
 from atlas_gate.rules import Finding, Verdict, finding
 from atlas_gate.syntax import UnreadableError
 from atlas_gate.world import World
@@ -30,27 +31,12 @@ from atlas_gate.world import World
 COMMAND_LIMIT = 2_097_152
 _READER_BUGS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, re.error, RecursionError)
 # As a word of some program, `reboot` is a name as often as a command; `rm -rf /` is not.
+# Paths of a line that are followed for a yes to it.
+_MOST_LINKS = 256
 _ONLY_NAMES = frozenset(("never.power", "never.kill-all"))
 # Most rules look at every word once; this many take about as long as a step.
 _WORDS_A_STEP = 16
 _NOTHING = Finding(Verdict.RUN, "run", "No rule applies, so it runs.")
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict on one command, and what it rests on.
-
-    `rule` is the id of the rule that decided, `why` one sentence for a person. `parts` are the simple
-    commands the line comes to, `scripts` the files read with the digest to compare before running.
-    `always` is the glob an "always" would save, None where it would allow more than this command.
-    """
-
-    verdict: Verdict
-    rule: str
-    why: str
-    parts: tuple[Part, ...]
-    scripts: tuple[ScriptRead, ...]
-    always: str | None
 
 
 def judge(command: str, world: World, deadline: Deadline | None = None) -> Judgement:
@@ -61,11 +47,31 @@ def judge(command: str, world: World, deadline: Deadline | None = None) -> Judge
     deadline = deadline or Deadline()
     command = forge_proof(command)
     with _without_collections():
-        parts, scripts, faults = read_parts(command[:COMMAND_LIMIT], world, deadline)
+        reader = read(command[:COMMAND_LIMIT], world, deadline)
         if len(command) > COMMAND_LIMIT:
-            faults.insert(0, "it is longer than any command that is read")
-        found = _strictest(command, parts, faults, world, deadline)
-    return Judgement(found.verdict, found.rule, found.why, tuple(parts), tuple(scripts), _always(command, parts))
+            reader.faults.insert(0, "it is longer than any command that is read")
+        found = _strictest(command, reader.parts, reader.faults, world, deadline)
+    return Judgement(
+        found.verdict,
+        found.rule,
+        found.why,
+        tuple(reader.parts),
+        tuple(reader.scripts.values()),
+        _always(command, reader.parts),
+        tuple(reader.inputs.values()),
+        _links(reader.parts, world) if found.verdict in (Verdict.REVIEW, Verdict.ASK) else (),
+    )
+
+
+def _links(parts: list[Part], world: World) -> tuple[tuple[str, str], ...]:
+    """The paths a line names that lead somewhere else at the moment, as a yes to it takes them to."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for word in (*part.words[1:], *(redirect.target for redirect in part.redirects)):
+            path = plain_path(word.text.split("*")[0], part.folder, part.links)
+            if len(found) < _MOST_LINKS and is_constant(path) and path not in found:
+                found[path] = world.real_path(path)
+    return tuple((path, real) for path, real in found.items() if real != path)
 
 
 @contextmanager
@@ -80,8 +86,8 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def read_parts(command: str, world: World, deadline: Deadline) -> tuple[list[Part], list[ScriptRead], list[str]]:
-    """The simple commands of a line, the scripts read on the way, and what could not be read."""
+def read(command: str, world: World, deadline: Deadline) -> Reader:
+    """A reader that has read a line: its parts, the scripts it runs, and what could not be read."""
     reader = Reader(world, PROGRAMS, deadline)
     try:
         if world.shell == "powershell":
@@ -93,7 +99,7 @@ def read_parts(command: str, world: World, deadline: Deadline) -> tuple[list[Par
     except _READER_BUGS:
         # A fault of the reader itself must not let the line through: it counts as not read.
         reader.faults.append("the reader failed on it")
-    return reader.parts, list(reader.scripts.values()), reader.faults
+    return reader
 
 
 def _strictest(command: str, parts: list[Part], faults: list[str], world: World, deadline: Deadline) -> Finding:

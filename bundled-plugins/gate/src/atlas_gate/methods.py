@@ -6,10 +6,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
 from atlas_gate.ground import real_world
-from atlas_gate.judge import judge
+from atlas_gate.judgement import Judgement
 from atlas_gate.settings import TrustSettings
 from atlas_sdk.context import PluginContext
 from atlas_sdk.methods import Caller, Method
@@ -80,7 +81,13 @@ def methods(ctx: PluginContext) -> list[Method]:
             trust=ctx.section(TrustSettings),
             environment={**os.environ, "ATLAS_HOME": str(ctx.home)},
         )
-        asked, auto = judge(params.command, world), judge(params.command, replace(world, mode="auto"))
+
+        def both() -> tuple[Judgement, Judgement]:
+            from atlas_gate.judge import judge
+
+            return judge(params.command, world), judge(params.command, replace(world, mode="auto"))
+
+        asked, auto = await anyio.to_thread.run_sync(both)
         return Explained(
             parts=tuple(
                 part.shown() + (f"   (in {' › '.join(part.origin)})" if part.origin else "") for part in asked.parts

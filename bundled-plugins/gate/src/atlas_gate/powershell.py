@@ -14,8 +14,9 @@ from atlas_gate.patterns import matches
 from atlas_gate.powershell_commands import ALIASES, COMMANDS, KEYWORDS, Call
 from atlas_gate.powershell_tokens import Token
 from atlas_gate.powershell_values import PowerShellValues, glued_count, split_at, statements_of
-from atlas_gate.reader import DEPTH_LIMIT, REPEAT_LIMIT, Reader
+from atlas_gate.reader import DEPTH_LIMIT, Reader
 from atlas_gate.syntax import UnreadableError, bounded
+from atlas_gate.walker import REPEAT_LIMIT
 
 _ASSIGNS = re.compile(r"[+\-*/%]?=")
 

@@ -1,4 +1,4 @@
-"""Walks a parsed line the way a shell runs it, and lists every simple command it comes to.
+"""Reads a line into the simple commands it comes to: the walker goes through its tree, this says what each does.
 
 Nothing is run. Variables, folders, functions and the files a line writes are followed as far as they
 are known; every branch is taken; what a program prints is known only for the few that a disguise is
@@ -8,14 +8,12 @@ made of (`echo`, `printf`, `base64 -d` and their kind, in the module `filters`).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from atlas_gate.deadline import Deadline
-from atlas_gate.expansion import Expander, split_fields
-from atlas_gate.fork_bomb import is_fork_bomb
+from atlas_gate.expansion import split_fields
 from atlas_gate.parser import parse
 from atlas_gate.parts import (
     ANY,
@@ -25,7 +23,6 @@ from atlas_gate.parts import (
     UNKNOWN,
     Assignment,
     Part,
-    Redirect,
     Word,
     forge_proof,
     is_constant,
@@ -34,36 +31,17 @@ from atlas_gate.parts import (
 )
 from atlas_gate.path_forms import followed, plain_path
 from atlas_gate.patterns import matches
-from atlas_gate.state import State, Value
-from atlas_gate.syntax import (
-    AssignmentNode,
-    Case,
-    Condition,
-    For,
-    Function,
-    Group,
-    Loop,
-    Node,
-    Pipeline,
-    Redirection,
-    Sequence,
-    Simple,
-    Text,
-    UnreadableError,
-    bounded,
-)
+from atlas_gate.syntax import AssignmentNode, Node, Simple, Text, UnreadableError
 from atlas_gate.unread import runs_unknown, unknown_outside_strings
+from atlas_gate.walker import Walker
 from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 
 # How deep evals, functions and scripts may go into each other.
 DEPTH_LIMIT: Final = 24
-# How many commands the line may come to beyond those written in it: loops and functions multiply.
-REPEAT_LIMIT: Final = 20_000
 # How many links made in the line are followed.
 LINK_LIMIT: Final = 256
 _TOO_MANY_LINKS: Final = "it makes more links than can be followed"
 
-_KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
 
 Handler: TypeAlias = "Callable[[Reader, Part], str]"
 
@@ -86,29 +64,18 @@ class ScriptRead:
     sha256: str
 
 
-class Reader:
+class Reader(Walker):
     """Reads one line into parts. It owns the state, the parts and the scripts it has read."""
 
     def __init__(self, world: World, programs: Programs, deadline: Deadline) -> None:
-        self.world = world
-        self.deadline = deadline
+        super().__init__(world, deadline)
         self.programs = programs
-        self.parts: list[Part] = []
         self.scripts: dict[str, ScriptRead] = {}
-        self.faults: list[str] = []
-        self.state = State(home=world.home, folder=world.cwd, variables=dict(world.environment))
-        self.state.variables.setdefault("HOME", world.home)
-        self.state.variables.setdefault("ATLAS_HOME", world.atlas_home)
-        self.state.variables.setdefault("IFS", " \t\n")
-        self.origin: tuple[str, ...] = ()
-        self.input = ""
-        self.is_captured = False
+        self.inputs: dict[str, ScriptRead] = {}
         self.is_suspecting = False
         self._matched: dict[str, Word] = {}
         self._links: Mapping[str, str] | None = None
         self._depth = 0
-        self._repeats = 0
-        self._processes = 0
         self._sources: dict[str, tuple[str, bytes]] = {}
         self._texts: list[tuple[str, tuple[str, ...], str | None]] = []
         self._calls: list[tuple[int, tuple[str, ...]]] = []
@@ -244,6 +211,8 @@ class Reader:
         self._sources[text.rstrip("\n")] = (path, content)
         if is_script:
             self.note_script(text)
+        else:
+            self.inputs.setdefault(path, ScriptRead(path, hashlib.sha256(content).hexdigest()))
         return text + UNKNOWN if len(content) > SCRIPT_LIMIT_BYTES else text
 
     def note_script(self, text: str) -> None:
@@ -264,7 +233,7 @@ class Reader:
         names |= {known.rpartition("/")[2] for known in self.state.files if known.startswith(folder + "/")}
         return [f"{folder}/{name}" for name in sorted(names) if matches(name, pattern)] or [path]
 
-    # The walk.
+    # The line as a whole.
 
     def read(self, text: str) -> None:
         """Read the whole line, then the bodies of functions it defines and never calls."""
@@ -280,167 +249,6 @@ class Reader:
             self.faults.append(str(error))
         except RecursionError:
             self.faults.append("it is nested too deeply")
-
-    def _run(self, node: Node, stdin: str) -> str:
-        self.deadline.step()
-        match node:
-            case Simple():
-                return self._simple(node, stdin)
-            case Sequence(items):
-                return bounded("".join([self._run(item, stdin) for item in items]))
-            case Pipeline(commands):
-                return self._pipeline(commands, stdin)
-            case Group():
-                return self._group(node, stdin)
-            case For():
-                return self._for(node, stdin)
-            case Loop():
-                return self._loop(node, stdin)
-            case Case(subject, patterns, arms):
-                for text in (subject, *patterns):
-                    self._expander().single(text)
-                return "".join([self._run(arm, stdin) for arm in arms])
-            case Function(name, body):
-                self._define(name, body)
-                return ""
-            case Condition(words):
-                for word in words:
-                    self._expander().single(word)
-                return ""
-
-    def _define(self, name: str, body: Node) -> None:
-        self.state.functions[name] = body
-        if is_fork_bomb(name, body):
-            self.parts.append(Part((Word(name),), origin=self.origin, folder=self.state.folder, suspicion="fork-bomb"))
-
-    def _pipeline(self, commands: tuple[Node, ...], stdin: str) -> str:
-        text = stdin
-        before, captured = self.state, self.is_captured
-        for number, command in enumerate(commands):
-            is_last = number == len(commands) - 1
-            self.state = before.copy()
-            self.is_captured = captured or not is_last
-            text = self._run(command, text)
-        if before.variables.get("lastpipe"):
-            before = self.state
-        self.state, self.is_captured = before, captured
-        return text
-
-    def _group(self, node: Group, stdin: str) -> str:
-        redirects, fed = self._redirects(node.redirections)
-        if redirects:
-            self.add(Part((), redirects=redirects))
-        before = self.state
-        if node.is_subshell:
-            self.state = before.copy()
-        try:
-            output = self._run(node.body, stdin if fed is None else fed)
-        finally:
-            if node.is_subshell:
-                self.state = before
-        return self._written(redirects, output)
-
-    def _for(self, node: For, stdin: str) -> str:
-        if node.words is None:
-            values = list(self.state.positional) or [UNKNOWN]
-        else:
-            values = [word.expanded() for text in node.words for word in self._expander().fields(text)]
-        output: list[str] = []
-        for number, value in enumerate(values):
-            self._count(number)
-            self.state.variables[node.variable] = value
-            output.append(self._run(node.body, stdin))
-        return bounded("".join(output))
-
-    def _loop(self, node: Loop, stdin: str) -> str:
-        before, self.input = self.input, stdin
-        output: list[str] = []
-        number = 0
-        try:
-            while True:
-                left = self.input
-                self._run(node.condition, "")
-                output.append(self._run(node.body, ""))
-                number += 1
-                self._count(number)
-                if self.input == left or not self.input or not is_constant(self.input):
-                    return "".join(output)
-        finally:
-            self.input = before
-
-    def _count(self, repeats: int) -> None:
-        if repeats:
-            self._repeats += 1
-            if self._repeats > REPEAT_LIMIT:
-                raise UnreadableError("it repeats too much to be read")
-
-    def _expander(self) -> Expander:
-        return Expander(self.state, self._capture, self._open_process, self.deadline.step)
-
-    def _capture(self, script: Sequence) -> str:
-        before, captured, origin = self.state, self.is_captured, self.origin
-        self.state, self.is_captured, self.origin = before.copy(), True, (*origin, "$( )")
-        try:
-            return self._run(script, "")
-        finally:
-            self.state, self.is_captured, self.origin = before, captured, origin
-
-    def _open_process(self, script: Sequence, direction: str) -> str:
-        if direction == ">":
-            self._processes += 1
-            path = f"/dev/fd/{62 - self._processes}"
-            self.state.files[path] = self._capture(script) and ""
-            return path
-        output = self._capture(script)
-        self._processes += 1
-        path = f"/dev/fd/{62 - self._processes}"
-        self.state.files[path] = output
-        return path
-
-    def _redirects(self, redirections: tuple[Redirection, ...]) -> tuple[tuple[Redirect, ...], str | None]:
-        """The files opened, and the text fed to standard input where one is."""
-        if not redirections:
-            return (), None
-        redirects: list[Redirect] = []
-        fed: str | None = None
-        for redirection in redirections:
-            expander = self._expander()
-            if redirection.document is not None:
-                body = expander.single(redirection.document.body, tilde=False)
-                fed = self._feed(redirection.descriptor, body, fed)
-                continue
-            target = expander.single(redirection.target)
-            if redirection.operator == "<<<":
-                fed = self._feed(redirection.descriptor, target + "\n", fed)
-                continue
-            if redirection.operator in ("<&", ">&") and target.rstrip("-").isdigit():
-                if redirection.operator == "<&":
-                    fed = self.state.files.get(f"/dev/fd/{target}", fed)
-                continue
-            operator = ">" if redirection.operator == ">&" else redirection.operator
-            redirects.append(Redirect(redirection.descriptor, operator, Word(target)))
-            if operator == "<":
-                content = self.read_file(self.state.path(target), is_script=False)
-                fed = self._feed(redirection.descriptor, UNKNOWN if content is None else content, fed)
-        return tuple(redirects), fed
-
-    def _feed(self, descriptor: str, text: str, fed: str | None) -> str | None:
-        """Give a text to standard input, or keep it for the descriptor it was opened under."""
-        if descriptor in ("", "0"):
-            return text
-        self.state.files[f"/dev/fd/{descriptor}"] = text
-        return fed
-
-    def _written(self, redirects: tuple[Redirect, ...], output: str) -> str:
-        """Note what the redirects write, and answer what is left on standard output."""
-        for redirect in redirects:
-            if not redirect.writes or redirect.descriptor not in ("", "1"):
-                continue
-            path = self.state.path(redirect.target)
-            already = self.state.files.get(path, "") if redirect.operator.endswith(">>") else ""
-            self.state.files[path] = already + output
-            output = ""
-        return output
 
     # Simple commands.
 
@@ -541,51 +349,6 @@ class Reader:
             finally:
                 self.state.positional = before
                 self._calls.pop()
-
-    def _assignment(self, node: AssignmentNode, expander: Expander) -> Assignment:
-        """What an assignment in front of a command sets, for that command only."""
-        if node.elements is not None:
-            return Assignment(node.name, " ".join(w.text for e in node.elements for w in expander.fields(e)))
-        if node.subscript is not None:
-            expander.single(node.subscript)
-        return Assignment(node.name, expander.single(node.value))
-
-    def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
-        """Set a variable of the shell itself."""
-        if node.elements is not None:
-            elements = tuple(
-                word.text if word.text.startswith("[") else word.expanded()
-                for element in node.elements
-                for word in expander.fields(element)
-            )
-            for element in elements:
-                keyed = _KEYED_ELEMENT.fullmatch(element)
-                if keyed is not None:
-                    self.state.variables[f"{node.name}[{keyed[1]}]"] = keyed[2]
-            before = self.state.lookup(node.name) if node.appends else ()
-            self.set_variable(node.name, (*((before,) if isinstance(before, str) else before), *elements))
-            return Assignment(node.name, " ".join(elements))
-        value = expander.single(node.value)
-        name = node.name
-        if node.subscript is not None:
-            name = f"{name}[{expander.single(node.subscript)}]"
-        if node.appends and self.state.is_set(name):
-            already = self.state.lookup(name)
-            value = already + value if isinstance(already, str) else value
-        self.set_variable(name, value)
-        return Assignment(name, value)
-
-    def set_variable(self, name: str, value: Value) -> None:
-        """Set a variable; an element of an array also goes into the array's list."""
-        name = self.state.references.get(name, name)
-        self.state.variables[name] = bounded(value) if isinstance(value, str) else value
-        array, bracket, subscript = name.partition("[")
-        if bracket and isinstance(value, str):
-            elements = self.state.variables.get(array, ())
-            elements = (elements,) if isinstance(elements, str) else elements
-            index = int(subscript[:-1]) if subscript[:-1].isdigit() else len(elements)
-            if index <= len(elements):
-                self.state.variables[array] = (*elements[:index], value, *elements[index + 1 :])
 
     def split(self, value: str) -> list[str]:
         """A value cut into words by the shell's separators."""

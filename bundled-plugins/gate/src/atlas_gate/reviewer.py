@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from atlas_gate.judge import Judgement
+from atlas_gate.judgement import Judgement
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.services.gate import GateRequest

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from atlas_gate.parts import Part
-from atlas_gate.paths import Ground
+if TYPE_CHECKING:
+    from atlas_gate.parts import Part
+    from atlas_gate.paths import Ground
 
 _SHOWN_CHARACTERS = 160  # a card's two lines; the whole command stands above the sentence anyway
 

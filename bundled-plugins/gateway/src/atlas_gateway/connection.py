@@ -20,7 +20,7 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
 
 from .routes import DOWNLOAD, HEALTH, SOCKET, UPLOAD, route_of
-from .wire import MAX_FRAME_CHARS, Wire
+from .wire import MAX_FRAME_CHARS, Guest, Wire
 
 HEAD_BYTES = 32 * 1024
 HEAD_SECONDS = 10.0
@@ -28,22 +28,31 @@ HANDSHAKE_SECONDS = 10.0
 BODY_SECONDS = 120.0
 UPLOAD_BYTES = 50 * 1024 * 1024
 CHUNK = 65536
+STRANGER_BYTES = 128 * 1024
+"""What a connection may send before it is let in: a head and the first request, many times over."""
 _MEDIA_TYPE = re.compile(r"[\w.+!#$&^-]{1,100}/[\w.+!#$&^-]{1,100}", re.ASCII)
 
 
 class Replay(trio.abc.HalfCloseableStream):
     """A stream that first gives back what was read of it to look at."""
 
-    def __init__(self, stream: trio.SocketStream, seen: bytes) -> None:
+    def __init__(self, stream: trio.SocketStream, seen: bytes, guest: Guest) -> None:
         self._stream = stream
         self._seen = seen
+        self._guest = guest
+        self._left = STRANGER_BYTES
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         if self._seen:
             size = max_bytes or len(self._seen)
             data, self._seen = self._seen[:size], self._seen[size:]
             return data
-        return bytes(await self._stream.receive_some(max_bytes))
+        data = bytes(await self._stream.receive_some(max_bytes))
+        if not self._guest.is_in:
+            self._left -= len(data)
+            if self._left < 0:
+                raise trio.BrokenResourceError("It sent too much before it was let in.")
+        return data
 
     async def send_all(self, data: Any) -> None:
         await self._stream.send_all(data)
@@ -73,22 +82,22 @@ class Head:
 
 
 async def serve_connection(
-    stream: trio.SocketStream, ctx: PluginContext, wire: Wire, host_allowed: Callable[[str], bool]
+    stream: trio.SocketStream, ctx: PluginContext, wire: Wire, host_allowed: Callable[[str], bool], guest: Guest
 ) -> None:
     """Serve one connection to its end."""
     seen = await _read_head(stream)
     if seen is None:
         return
     head = _head(seen)
-    replay = Replay(stream, seen)
+    replay = Replay(stream, seen, guest)
     if head is not None and head.is_upgrade and head.method == "GET":
         why = _refusal(head, host_allowed)
         if why or not SOCKET.fits(head.method, head.target.split("?")[0]):
             await stream.send_all(_plain(403 if why else 404, why or "WebSocket clients connect to /ws."))
             return
-        await _websocket(replay, wire)
+        await _websocket(replay, wire, guest)
         return
-    await _Http(replay, ctx, wire, host_allowed).serve()
+    await _Http(replay, ctx, wire, host_allowed, guest).serve()
 
 
 async def _read_head(stream: trio.SocketStream) -> bytes | None:
@@ -138,7 +147,7 @@ def _refusal(head: Head, host_allowed: Callable[[str], bool]) -> str:
     return ""
 
 
-async def _websocket(stream: Replay, wire: Wire) -> None:
+async def _websocket(stream: Replay, wire: Wire, guest: Guest) -> None:
     from trio_websocket import ConnectionClosed, HandshakeError, wrap_server_stream
 
     async with trio.open_nursery() as nursery:
@@ -165,7 +174,7 @@ async def _websocket(stream: Replay, wire: Wire) -> None:
                         raise trio.ClosedResourceError from None
 
                 try:
-                    await wire.serve(receive, send, trusted=False)
+                    await wire.serve(receive, send, trusted=False, guest=guest)
                 finally:
                     with trio.move_on_after(1, shield=True):
                         await connection.aclose()
@@ -178,7 +187,10 @@ async def _websocket(stream: Replay, wire: Wire) -> None:
 class _Http:
     """Plain HTTP on one connection: health, uploads and downloads, keep-alive."""
 
-    def __init__(self, stream: Replay, ctx: PluginContext, wire: Wire, host_allowed: Callable[[str], bool]) -> None:
+    def __init__(
+        self, stream: Replay, ctx: PluginContext, wire: Wire, host_allowed: Callable[[str], bool], guest: Guest
+    ) -> None:
+        self._guest = guest
         self._stream = stream
         self._ctx = ctx
         self._wire = wire
@@ -225,11 +237,13 @@ class _Http:
         elif not (route and route.open) and not self._lets_in(headers):
             await self._reply(401, {"error": "The token is wrong or missing."}, close=True)
         elif route is UPLOAD:
+            self._guest.let_in()
             await self._upload(headers)
         elif route is HEALTH or route is DOWNLOAD:
             if await self._read_body(HEAD_BYTES) is None:
                 await self._reply(413, {"error": "This takes no body."}, close=True)
             elif route is DOWNLOAD:
+                self._guest.let_in()
                 await self._download(path.removeprefix("/files/"))
             else:
                 await self._reply(200, {"ok": True, "version": self._ctx.services.need(HOME).version})

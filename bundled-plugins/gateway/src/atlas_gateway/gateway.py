@@ -16,6 +16,7 @@ from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import VAULT
 
+from .kin import IS_KNOWN, holds_peer, keep_orphans, reap
 from .settings import ServerSettings
 from .wire import Wire
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 TOKEN_SECRET = "ATLAS_SERVER_TOKEN"
 MAX_CLIENTS = 1000
+MAX_STRANGERS = 512
+"""Connections that have not been let in: beyond these, the one that has waited longest gives way to a new one."""
+STRANGER_SECONDS = 1.0
+"""A stranger younger than this does not give way: many clients may come at the same moment."""
 BACKLOG = 512
 
 
@@ -40,13 +45,48 @@ class GatewayService(Protocol):
 GATEWAY: ServiceKey[GatewayService] = ServiceKey("gateway", 1)
 
 
+REAP_SECONDS = 60.0
+"""How often ended orphans are looked for: each costs an entry in the table of processes until then."""
+
+
+class Guest:
+    """A connection and its place among the others."""
+
+    def __init__(self, gateway: Gateway, scope: trio.CancelScope, since: float, ports: tuple[int, int]) -> None:
+        self._gateway = gateway
+        self._ports = ports
+        self.scope = scope
+        self.since = since
+        self.is_in = False
+
+    def let_in(self) -> None:
+        """Count it as a client; where there is no room left, end it."""
+        if not self.is_in:
+            self._gateway.strangers.pop(self, None)
+            if self._gateway.clients >= MAX_CLIENTS:
+                self.scope.cancel()
+            self.is_in = True
+            self._gateway.clients += 1
+
+    def is_kin(self) -> bool:
+        """Whether a program that this Atlas runs is at the other end."""
+        return holds_peer(*self._ports)
+
+    def leave(self) -> None:
+        """Give its place back."""
+        self._gateway.strangers.pop(self, None)
+        if self.is_in:
+            self._gateway.clients -= 1
+
+
 class Gateway:
     """The gateway of one home."""
 
     def __init__(self, ctx: PluginContext, wire: Wire) -> None:
         self._ctx = ctx
         self._wire = wire
-        self._clients = 0
+        self.clients = 0
+        self.strangers: dict[Guest, None] = {}
 
     async def token(self, *, new: bool = False) -> str:
         vault = self._ctx.services.get(VAULT)
@@ -80,6 +120,7 @@ class Gateway:
             async with trio.open_nursery() as nursery:
                 for listener in listeners:
                     nursery.start_soon(self._accept, listener, nursery)
+                nursery.start_soon(self._keep_orphans)
                 await ready(self._port)
         finally:
             self._ctx.home.joinpath("run", "server.json").unlink(missing_ok=True)
@@ -100,6 +141,16 @@ class Gateway:
         found = {"pid": os.getpid(), "host": reached, "port": port, "token": token}
         replace_file(self._ctx.home / "run" / "server.json", json.dumps(found))
 
+    async def _keep_orphans(self) -> None:
+        """Keep what our commands leave behind among our descendants, and let it go once it has ended."""
+        import trio
+
+        keep_orphans()
+        ended: frozenset[int] = frozenset()
+        while IS_KNOWN:
+            await trio.sleep(REAP_SECONDS)
+            ended = await trio.to_thread.run_sync(reap, ended)
+
     async def _accept(self, listener: trio.SocketListener, nursery: trio.Nursery) -> None:
         import trio
 
@@ -119,18 +170,27 @@ class Gateway:
 
         from .connection import serve_connection
 
-        self._clients += 1
+        guest = Guest(self, trio.CancelScope(), trio.current_time(), _ports(stream))
+        self._make_room(guest.since)
+        self.strangers[guest] = None
         try:
-            if self._clients <= MAX_CLIENTS:
-                await serve_connection(stream, self._ctx, self._wire, self._host_allowed)
+            with guest.scope:
+                await serve_connection(stream, self._ctx, self._wire, self._host_allowed, guest)
         except (trio.BrokenResourceError, trio.ClosedResourceError, OSError):
             pass
         except Exception:  # the barrier: no connection's failure may reach the accept loop
             self._ctx.logger.exception("A connection failed")
         finally:
-            self._clients -= 1
+            guest.leave()
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                 await trio.aclose_forcefully(stream)
+
+    def _make_room(self, now: float) -> None:
+        if len(self.strangers) >= MAX_STRANGERS:
+            oldest = next(iter(self.strangers))
+            if now - oldest.since >= STRANGER_SECONDS:
+                del self.strangers[oldest]
+                oldest.scope.cancel()
 
     def _host_allowed(self, host: str) -> bool:
         """Refuse names somebody may have pointed at this machine: only addresses, localhost and our own host."""
@@ -143,6 +203,14 @@ class Gateway:
         except ValueError:
             return False
         return True
+
+
+def _ports(stream: trio.SocketStream) -> tuple[int, int]:
+    """Return our port and the other end's; both 0 where the connection is gone already."""
+    try:
+        return stream.socket.getsockname()[1], stream.socket.getpeername()[1]
+    except OSError:
+        return 0, 0
 
 
 def is_loopback(host: str) -> bool:

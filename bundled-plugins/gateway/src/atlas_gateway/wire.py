@@ -7,9 +7,10 @@ import hmac
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -69,6 +70,18 @@ class Initialized(BaseModel):
     interrupted: tuple[str, ...] = ()
 
 
+class Guest(Protocol):
+    """A connection to whoever keeps count of them."""
+
+    is_in: bool
+
+    def let_in(self) -> None:
+        """Count it among those that may be here."""
+
+    def is_kin(self) -> bool:
+        """Say, in a worker thread, whether a program that this Atlas runs is at the other end."""
+
+
 class Wire:
     """Serves clients. ``token`` is what they present; an empty one lets only trusted clients in."""
 
@@ -79,8 +92,9 @@ class Wire:
         self._frames: dict[int, tuple[NumberedEvent, str]] = {}
         self._described: tuple[dict[str, Method], Json] | None = None
 
-    async def serve(self, receive: Receive, send: Send, *, trusted: bool) -> None:
-        session = Session(self._ctx, self, receive, send, trusted=trusted)
+    async def serve(self, receive: Receive, send: Send, *, trusted: bool, guest: Guest | None = None) -> None:
+        """Serve one client to its end. ``guest`` is its place at the port, for one that came in there."""
+        session = Session(self._ctx, self, receive, send, trusted=trusted, guest=guest)
         self._sessions.add(session)
         try:
             await session.run()
@@ -140,7 +154,10 @@ class Wire:
 class Session:
     """One connected client."""
 
-    def __init__(self, ctx: PluginContext, wire: Wire, receive: Receive, send: Send, *, trusted: bool) -> None:
+    def __init__(
+        self, ctx: PluginContext, wire: Wire, receive: Receive, send: Send, *, trusted: bool, guest: Guest | None
+    ) -> None:
+        self._guest = guest
         self._ctx = ctx
         self._wire = wire
         self._receive = receive
@@ -154,6 +171,9 @@ class Session:
         self._first_id: Json = None
         self.id = new_id()
         self.name = ""
+
+    async def is_inside(self) -> bool:
+        return self._guest is not None and await anyio.to_thread.run_sync(self._guest.is_kin)
 
     def end(self) -> None:
         """End a connection that came in by a token: nothing more is read, and what was asked is still answered."""
@@ -237,6 +257,8 @@ class Session:
                     hint="On this machine it is in the home's run/server.json; elsewhere, in its connection code.",
                     code="wrong_token",
                 )
+            if self._guest is not None:
+                self._guest.let_in()
             self.name = params.client[:80]
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
             recovery = self._ctx.services.get(RECOVERY)

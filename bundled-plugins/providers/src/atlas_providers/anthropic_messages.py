@@ -18,7 +18,6 @@ from .history import (
     item_before,
     items_of,
     result_content,
-    result_runs,
     results_in,
     shared_parts,
     user_content,
@@ -60,12 +59,7 @@ class AnthropicProvider(ModelProvider["AsyncAnthropic"]):
 
         The cache marker is one top-level field: Anthropic moves it along by itself, so nothing in the history changes.
         """
-        messages: list[dict[str, Any]] = []
-        for run in result_runs(request.messages):
-            content = _results(run, request, model) if run[0].role == "tool" else _content(run[0], request, model)
-            if content:
-                role = "assistant" if run[0].role == "assistant" else "user"
-                messages.append({"role": role, "content": content})
+        messages = self.histories.of(request, model)
         limit = request.max_output_tokens or model.max_output_tokens or UNLISTED_OUTPUT_TOKENS
         body: dict[str, Any] = {"model": request.model, "max_tokens": limit, "messages": messages, "stream": True,
                                 "cache_control": CACHE}  # fmt: skip
@@ -86,6 +80,11 @@ class AnthropicProvider(ModelProvider["AsyncAnthropic"]):
         if output:
             body["output_config"] = output
         return body
+
+    def convert(self, run: tuple[Message, ...], request: ModelRequest, model: Model) -> list[dict[str, Any]]:
+        content = _results(run, request, model) if run[0].role == "tool" else _content(run[0], request, model)
+        role = "assistant" if run[0].role == "assistant" else "user"
+        return [{"role": role, "content": content}] if content else []
 
 
 def _content(message: Message, request: ModelRequest, model: Model) -> list[dict[str, Any]]:

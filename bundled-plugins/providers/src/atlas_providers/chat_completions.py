@@ -20,7 +20,6 @@ from .history import (
     fields_on,
     items_of,
     result_content,
-    result_runs,
     results_in,
     shared_parts,
     user_content,
@@ -68,8 +67,7 @@ class ChatCompletionsProvider(ModelProvider["AsyncOpenAI"]):
         messages: list[dict[str, Any]] = []
         if request.instructions:
             messages.append({"role": "system", "content": request.instructions})
-        for run in result_runs(request.messages):
-            messages += _results(run, request, model) if run[0].role == "tool" else _message(run[0], request, model)
+        messages += self.histories.of(request, model)
         body: dict[str, Any] = {"model": request.model, "messages": messages, "stream": True,
                                 "stream_options": {"include_usage": True}}  # fmt: skip
         if request.tools:
@@ -85,6 +83,9 @@ class ChatCompletionsProvider(ModelProvider["AsyncOpenAI"]):
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         body.update(self._effort(request, model))
         return body
+
+    def convert(self, run: tuple[Message, ...], request: ModelRequest, model: Model) -> list[dict[str, Any]]:
+        return _results(run, request, model) if run[0].role == "tool" else _message(run[0], request, model)
 
     def _effort(self, request: ModelRequest, model: Model) -> dict[str, Any]:
         effort = self.effort_for(request, model)

@@ -7,13 +7,13 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.messages import Part, TextPart, ToolCallPart
+from atlas_sdk.messages import Message, Part, TextPart, ToolCallPart
 from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, ProviderCheck, ProviderError, StopReason
 from atlas_sdk.records import Usage
 from atlas_sdk.services.vault import VAULT
@@ -22,6 +22,7 @@ from atlas_sdk.values import Json
 from . import check, local
 from .catalog import Endpoint, Model
 from .errors import Trouble, broken_off, explain, no_key, silent, trouble_of, unreachable
+from .histories import Histories
 from .price import cost_of
 
 IDLE_SECONDS = 300.0
@@ -69,6 +70,7 @@ class ModelProvider(Generic[C]):
         self.idle_seconds = idle_seconds
         self._ctx = ctx
         self._clients: dict[str, C] = {}
+        self.histories = Histories(self.convert)
 
     @property
     def id(self) -> str:
@@ -157,6 +159,10 @@ class ModelProvider(Generic[C]):
 
     async def open_client(self, key: str | None) -> C:
         """Return a new client of the format's SDK."""
+        raise NotImplementedError
+
+    def convert(self, run: tuple[Message, ...], request: ModelRequest, model: Model) -> list[dict[str, Any]]:
+        """Return a message, or a run of tool results, as the format has it. It is called once for each."""
         raise NotImplementedError
 
     async def ask(self, client: C, request: ModelRequest, model: Model, answer: Answer, emit: Emit) -> None:

@@ -19,7 +19,6 @@ from .history import (
     item_before,
     items_of,
     result_content,
-    result_runs,
     results_in,
     shared_parts,
     user_content,
@@ -66,9 +65,7 @@ class ResponsesProvider(ModelProvider["AsyncOpenAI"]):
 
     def body(self, request: ModelRequest, model: Model) -> dict[str, Any]:
         """Return the request. What stands earlier in it is the same each time."""
-        items: list[dict[str, Any]] = []
-        for run in result_runs(request.messages):
-            items += _results(run, request, model) if run[0].role == "tool" else _message(run[0], request, model)
+        items = self.histories.of(request, model)
         body: dict[str, Any] = {"model": request.model, "input": items, "stream": True, "store": False}
         if request.instructions:
             body["instructions"] = request.instructions
@@ -90,6 +87,9 @@ class ResponsesProvider(ModelProvider["AsyncOpenAI"]):
             body["text"] = {"format": {"type": "json_schema", "name": "answer", "schema": request.json_schema,
                                        "strict": False}}  # fmt: skip
         return body
+
+    def convert(self, run: tuple[Message, ...], request: ModelRequest, model: Model) -> list[dict[str, Any]]:
+        return _results(run, request, model) if run[0].role == "tool" else _message(run[0], request, model)
 
     def _take(self, event: dict[str, Any], request: ModelRequest, answer: Answer, emit: Emit) -> None:
         match event.get("type"):

@@ -62,9 +62,10 @@ def _anthropic(base_url: str, key: str, idle_seconds: float) -> AsyncAnthropic:
 def as_written(body: dict[str, Any], *histories: str) -> dict[str, Any]:
     """Return the arguments that send a body with its long lists as they are.
 
-    The SDKs walk through every argument by its type hints: 0.4 ms a message, measured, on every request. What
-    comes by ``extra_body`` takes the place of the empty list and is not walked through; the keys keep their order.
+    The SDKs walk through every argument by its type hints: 0.4 ms a message and 0.2 ms a tool, measured, on every
+    request. What comes by ``extra_body`` takes the place of the empty list and is not walked through; the keys keep
+    their order.
     """
-    lists = {name: body[name] for name in histories if name in body}
+    lists = {name: body[name] for name in (*histories, "tools") if name in body}
     extra = {**body.get("extra_body", {}), **lists}
     return {**body, **dict.fromkeys(lists, ()), "extra_body": extra}

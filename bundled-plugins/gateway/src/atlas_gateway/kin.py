@@ -1,0 +1,83 @@
+"""Which connections come from programs that this Atlas runs itself. Linux alone can say (proc(5), prctl(2))."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+IS_KNOWN = sys.platform == "linux"
+_PROC = Path("/proc")
+_SET_CHILD_SUBREAPER = 36
+"""``PR_SET_CHILD_SUBREAPER`` in ``<linux/prctl.h>``."""
+
+
+def keep_orphans() -> None:
+    """Have what a child of ours leaves behind stay among our descendants, where it cannot pass for a stranger."""
+    if IS_KNOWN:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def holds_peer(server_port: int, peer_port: int) -> bool:
+    """Say whether a descendant of this process is at the other end of a loopback connection.
+
+    It reads ``/proc`` for some milliseconds, so it belongs in a worker thread. Where it cannot be told, False.
+    """
+    if not IS_KNOWN:
+        return False
+    inodes = {f"socket:[{inode}]" for inode in _inodes(peer_port, server_port)}
+    return bool(inodes) and any(inodes & set(_open_files(process)) for process in _descendants(os.getpid()))
+
+
+def reap(seen: frozenset[int]) -> frozenset[int]:
+    """Let go of ended orphans that were kept, and return those that ended since; pass them in the next time.
+
+    One that is ours by birth is waited for by whoever started it, at once; what is still there the second time is not.
+    """
+    ended = {child for child, parent, state in _processes() if parent == os.getpid() and state == "Z"}
+    for process in ended & seen:
+        with suppress(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
+    return frozenset(ended - seen)
+
+
+def _inodes(local_port: int, remote_port: int) -> Iterator[str]:
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (_PROC / "net" / name).read_text().splitlines()[1:]:
+                fields = line.split()
+                local, remote = (int(one.rpartition(":")[2], 16) for one in fields[1:3])
+                if (local, remote) == (local_port, remote_port):
+                    yield fields[9]
+
+
+def _processes() -> Iterator[tuple[int, int, str]]:
+    """Yield each process with its parent and its state."""
+    for entry in os.scandir(_PROC):
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError, ValueError):
+                # The name stands in parentheses and may hold anything, so what follows the last one counts.
+                state, parent = (_PROC / entry.name / "stat").read_text().rpartition(")")[2].split()[:2]
+                yield int(entry.name), int(parent), state
+
+
+def _descendants(root: int) -> Iterator[int]:
+    children: dict[int, list[int]] = {}
+    for process, parent, _ in _processes():
+        children.setdefault(parent, []).append(process)
+    waiting = list(children.get(root, ()))
+    while waiting:
+        process = waiting.pop()
+        yield process
+        waiting += children.get(process, ())
+
+
+def _open_files(process: int) -> Iterator[str]:
+    with suppress(OSError):
+        for entry in os.scandir(_PROC / str(process) / "fd"):
+            with suppress(OSError):
+                yield os.readlink(entry.path)  # noqa: PTH115  # the kernel's text, no path

@@ -1,0 +1,21 @@
+"""The check of ``atlas doctor``: whether what ``mcp.json`` says is understood. No server is started for it."""
+
+from __future__ import annotations
+
+from atlas_sdk.checks import Check, Finding
+
+from .servers import Servers
+
+
+def checks(servers: Servers) -> list[Check]:
+    """Return the check."""
+
+    async def understood() -> Finding:
+        await servers.look()
+        said = list(servers.problems)
+        for config in servers.configs().values():
+            said += [f"{config.name}: {one}" for one in (config.why, *config.problems) if one]
+        count = len(servers.configs())
+        return Finding("warning", " ".join(said)) if said else Finding("ok", f"{count} servers are understood.")
+
+    return [Check("mcp.understood", "MCP servers are understood", understood)]

@@ -1,0 +1,52 @@
+"""The command ``mcp``."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+
+mcp = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@mcp.command("list")
+def list_(context: typer.Context, json: Json = False) -> None:
+    """List the MCP servers, where each comes from, its tools and its state. None is started for it."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        _print(client.request("mcp.list"), json=json)
+
+
+@mcp.command("reload")
+def reload(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The server to connect anew; none is all that failed.")] = "",
+    json: Json = False,
+) -> None:
+    """Read mcp.json again, and connect to a server anew to ask it for its tools."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        _print(client.request("mcp.reload", {"name": name}), json=json)
+
+
+def _print(answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print(json_module.dumps(answer, ensure_ascii=False, indent=2))
+        return
+    rows = answer["servers"]
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        tools = "not asked yet" if row["tools"] is None else f"{row['tools']} tools"
+        trust = "" if row["trusted"] else ", untrusted"
+        print(f"{row['name']:<{width}}  {row['state']:<8}  {tools}, from {row['origin']}{trust}: {row['target']}")
+        for said in (row["why"], *row["problems"]):
+            if said:
+                print(f"{'':<{width}}  {said}")
+    for said in answer["problems"]:
+        print(said)
+    if not rows and not answer["problems"]:
+        print("There are no MCP servers. Name them in the home's mcp.json: atlas docs guides/mcp")

@@ -1,0 +1,74 @@
+"""How to do one kind of task: listed for the model, loaded when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from atlas_sdk.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from atlas_sdk.commands import SlashCommand
+    from atlas_sdk.context import PluginContext
+    from atlas_sdk.hooks import Hook
+    from atlas_sdk.instructions import Section
+    from atlas_sdk.methods import Method
+    from atlas_sdk.services import Provided
+    from atlas_sdk.tools import Tool
+
+
+@hookimpl
+def atlas_services(ctx: PluginContext) -> list[Provided]:
+    from .library import LIBRARY, Library
+
+    return [LIBRARY.by(Library(ctx))]
+
+
+@hookimpl
+def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[object]]]:
+    from .library import LIBRARY
+
+    return [ctx.services.need(LIBRARY).look]
+
+
+@hookimpl
+def atlas_tools(ctx: PluginContext) -> list[Tool]:
+    from .library import LIBRARY
+    from .use_skill import use_skill
+
+    library = ctx.services.need(LIBRARY)
+    listed = library.listed()
+    return [use_skill(library, listed)] if listed else []
+
+
+@hookimpl
+def atlas_commands(ctx: PluginContext) -> list[SlashCommand]:
+    from .library import LIBRARY
+    from .use_skill import slash_command
+
+    library = ctx.services.need(LIBRARY)
+    return [slash_command(library, skill) for skill in library.invocable()]
+
+
+@hookimpl
+def atlas_hooks(ctx: PluginContext) -> list[Hook]:
+    from .latecomers import Latecomers
+    from .library import LIBRARY
+
+    return [Latecomers(ctx, ctx.services.need(LIBRARY))]
+
+
+@hookimpl
+def atlas_instructions(ctx: PluginContext) -> list[Section]:
+    from .latecomers import section
+    from .library import LIBRARY
+
+    return [section(ctx.services.need(LIBRARY))]
+
+
+@hookimpl
+def atlas_methods(ctx: PluginContext) -> list[Method]:
+    from .library import LIBRARY
+    from .methods import methods
+
+    return methods(ctx.services.need(LIBRARY))

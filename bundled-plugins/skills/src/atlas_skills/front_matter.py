@@ -1,0 +1,186 @@
+"""The front matter of a Markdown file: the part of YAML that people write there, read line by line.
+
+A parser of all of YAML would refuse many real files, since authors write ``description: Use when: …`` without quotes,
+which YAML forbids and Claude Code takes. This takes it, too. It knows maps, lists, quoted, plain and block texts;
+what it does not know (anchors, tags) stays the text it is. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from atlas_sdk.errors import MisuseError
+
+Value: TypeAlias = "str | bool | list[Value] | dict[str, Value]"
+
+_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#\[{>|-][^:]*?|-[^\s:][^:]*?)\s*:(?:\s+(.*))?$""")
+_BLOCK = re.compile(r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?$")
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+_MOST_LEVELS = 20
+"""Nobody nests front matter so deep; a file that does is made to break its reader."""
+
+
+class FrontMatterError(MisuseError):
+    """Front matter that cannot be meant; the message names the line."""
+
+
+def split(text: str) -> tuple[dict[str, Value], str]:
+    """Return a file's front matter and what follows it; a file without any has an empty one.
+
+    Raises FrontMatterError.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return {}, "\n".join(lines).strip()
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    if end is None:
+        raise FrontMatterError("Its front matter begins with --- and does not end. Put --- on a line below it.")
+    return _Reader(lines[1:end]).whole(), "\n".join(lines[end + 1 :]).strip()
+
+
+class _Reader:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> dict[str, Value]:
+        indent = self._next_indent()
+        found = self._map(indent) if indent is not None else {}
+        if self._next_indent() is not None:
+            raise self._error("stands further left than what it belongs to")
+        return found
+
+    def _error(self, why: str) -> FrontMatterError:
+        # The line of dashes above is the file's first.
+        return FrontMatterError(f"Line {self._at + 2} of its front matter {why}.")
+
+    def _next_indent(self) -> int | None:
+        """Skip what says nothing and return the indent of the next line, or None at the end."""
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if line.strip() and not line.lstrip().startswith("#"):
+                return len(line) - len(line.lstrip())
+            self._at += 1
+        return None
+
+    def _map(self, indent: int) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        while (here := self._next_indent()) is not None and here >= indent:
+            if here > indent:
+                raise self._error("is indented further than its neighbours")
+            match = _KEY.match(self._lines[self._at].strip())
+            if match is None:
+                raise self._error("is not a name, a colon and a value")
+            self._at += 1
+            found[str(_scalar(match[1], plain=False))] = self._value((match[2] or "").strip(), indent)
+        return found
+
+    def _list(self, indent: int) -> list[Value]:
+        found: list[Value] = []
+        while self._next_indent() == indent and re.match(r"-(\s|$)", self._lines[self._at].strip()):
+            line = self._lines[self._at]
+            rest = line.strip()[1:].strip()
+            if _KEY.match(rest) and not rest.startswith(("'", '"')):
+                # A map that begins on the dash's line: the dash is as good as a space.
+                inner = len(line) - len(line.lstrip()[1:].lstrip())
+                self._lines[self._at] = " " * inner + rest
+                found.append(self._nested(inner))
+            else:
+                self._at += 1
+                found.append(self._value(rest, indent))
+        return found
+
+    def _value(self, text: str, indent: int) -> Value:
+        if block := _BLOCK.match(text):
+            return self._block(indent, folded=block[1] == ">", keep=(block[2] or block[3]))
+        if _COMMENT.sub("", text) == "":
+            here = self._next_indent()
+            if here is not None and (here > indent or (here == indent and self._is_item())):
+                if self._is_item() or _KEY.match(self._lines[self._at].strip()):
+                    return self._nested(here)
+                return self._plain([], indent)
+            return ""
+        if text[0] in "\"'":
+            return _scalar(self._continued(text, until=text[0]), plain=False)
+        if text[0] in "[{":
+            whole = self._continued(text, until="]" if text[0] == "[" else "}")
+            if re.search(r"[\]}]\s*(?:#.*)?$", whole) and whole.count(text[0]) == 1:
+                return _flow(whole)
+            text = whole  # such as "[file] [--fast]", which is meant as text
+        return self._plain([text], indent)
+
+    def _plain(self, lines: list[str], indent: int) -> Value:
+        while (here := self._next_indent()) is not None and here > indent:
+            lines.append(self._lines[self._at].strip())
+            self._at += 1
+        return _scalar(_COMMENT.sub("", " ".join(lines)).strip(), plain=True)
+
+    def _is_item(self) -> bool:
+        return re.match(r"-(\s|$)", self._lines[self._at].strip()) is not None
+
+    def _nested(self, indent: int) -> Value:
+        self._depth += 1
+        if self._depth > _MOST_LEVELS:
+            raise self._error("is nested too deep")
+        found: Value = self._list(indent) if self._is_item() else self._map(indent)
+        self._depth -= 1
+        return found
+
+    def _continued(self, text: str, *, until: str) -> str:
+        """Take lines until one closes what ``text`` opened."""
+        while not _closed(text, until):
+            if self._next_indent() is None:
+                raise self._error(f"is the end, and a {text[0]} before it was not closed")
+            text += " " + self._lines[self._at].strip()
+            self._at += 1
+        return text
+
+    def _block(self, indent: int, *, folded: bool, keep: str) -> str:
+        taken: list[str] = []
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if line.strip() and len(line) - len(line.lstrip()) <= indent:
+                break
+            taken.append(line)
+            self._at += 1
+        margin = min((len(line) - len(line.lstrip()) for line in taken if line.strip()), default=0)
+        text = "\n".join(line[margin:].rstrip() for line in taken)
+        text = text if keep == "+" else text.rstrip()
+        return re.sub(r"(?<=\S)\n(?=\S)", " ", text) if folded else text
+
+
+def _closed(text: str, until: str) -> bool:
+    if until in "\"'":
+        return re.match(r'"(?:[^"\\]|\\.)*"' if until == '"' else r"'(?:[^']|'')*'", text) is not None
+    return until in text[1:]
+
+
+def _scalar(text: str, *, plain: bool) -> Value:
+    if text.startswith('"'):
+        body = text[1 : text.rfind('"')]
+        return _ESCAPE.sub(lambda match: _escaped(match), body)
+    if text.startswith("'"):
+        return text[1 : text.rfind("'")].replace("''", "'")
+    if plain and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return "" if plain and text in ("~", "null") else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if code := match[1] or match[2]:
+        return chr(int(code, 16))
+    return _NAMED.get(match[3], match[3])
+
+
+def _flow(text: str) -> Value:
+    """Return a list or a map on one line; one inside another stays text."""
+    inner = text[1 : text.rfind("]" if text[0] == "[" else "}")]
+    parts = [part.strip() for part in re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,])+""", inner)]
+    if text[0] == "[":
+        return [_scalar(part, plain=True) for part in parts if part]
+    pairs = (part.partition(":") for part in parts if part)
+    return {str(_scalar(name.strip(), plain=False)): _scalar(value.strip(), plain=True) for name, _, value in pairs}

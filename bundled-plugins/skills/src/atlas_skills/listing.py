@@ -1,0 +1,30 @@
+"""The list of skills the model is shown: every name, and descriptions as far as they fit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .skill import Skill
+
+DESCRIPTION_CHARS = 60
+BUDGET_CHARS = 5_120
+"""1 % of a window of 128,000 tokens, the smallest that is usual (2026-11), at four characters a token."""
+
+
+def listing(skills: Iterable[Skill], *, budget: int = BUDGET_CHARS) -> str:
+    """Return a line for each skill; where they are too many the last ones go without a description."""
+    named = list(skills)
+    left = budget - sum(len(skill.name) + 3 for skill in named)
+    lines = []
+    for skill in named:
+        described = _cut(skill.description)
+        if described and len(described) + 2 <= left:
+            left -= len(described) + 2
+            lines.append(f"- {skill.name}: {described}")
+        else:
+            lines.append(f"- {skill.name}")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CHARS else text[: DESCRIPTION_CHARS - 1].rstrip() + "…"

@@ -1,0 +1,119 @@
+"""A skill as it is known before it is used: what its front matter says, or why it cannot be used."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from atlas_sdk.services.skills import SkillRow
+from atlas_sdk.skills import SkillSource
+
+from .front_matter import FrontMatterError, Value, split
+
+FILE = "SKILL.md"
+MOST_BYTES = 1_000_000
+"""A text that fills a model's window is no instruction."""
+_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+_NAME_CHARS = 64
+_ORIGINS = ("agent", "marketplace")
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill. ``why`` says why it cannot be used. ``for_model`` and ``for_person`` say who may call it."""
+
+    name: str
+    description: str
+    file: Path
+    origin: str = "user"
+    plugin: str = ""
+    why: str = ""
+    for_model: bool = True
+    for_person: bool = True
+
+    @property
+    def folder(self) -> Path:
+        """Where its other files lie."""
+        return self.file.parent
+
+    def row(self) -> SkillRow:
+        """Return it as lists show it."""
+        folder = str(self.folder)
+        return SkillRow(name=self.name, description=self.description, origin=self.origin, folder=folder, why=self.why)
+
+
+def of_home(folder: Path) -> Skill:
+    """Return the skill of one folder of the home's ``skills/``. It never raises: a broken one says why."""
+    skill = Skill(folder.name, "", folder / FILE)
+    try:
+        front, body = split(text_of(skill.file))
+    except FrontMatterError as error:
+        return replace(skill, why=error.message)
+    given = front.get("name")
+    name = next((one for one in (given, folder.name) if isinstance(one, str) and _fits(one)), None)
+    metadata = front.get("metadata")
+    origin = metadata.get("origin") if isinstance(metadata, dict) else None
+    skill = replace(
+        skill,
+        description=_described(front.get("description"), body),
+        origin=origin if isinstance(origin, str) and origin in _ORIGINS else "user",
+        for_model=front.get("disable-model-invocation") is not True,
+        for_person=front.get("user-invocable") is not False,
+    )
+    if name is None:
+        why = f"Its name {str(given or folder.name)[:80]!r} must be of lowercase letters, digits, - and _."
+        return replace(skill, why=why)
+    if not body:
+        return replace(skill, name=name, why=f"Its {FILE} says nothing below the front matter.")
+    return replace(skill, name=name)
+
+
+def of_plugin(source: SkillSource, plugin: str) -> Skill:
+    """Return a skill that a plugin adds, with nothing read of it."""
+    return Skill(source.name, " ".join(source.description.split()), source.file, origin="plugin", plugin=plugin)
+
+
+def looked_at(skill: Skill) -> Skill:
+    """Return a plugin's skill with what its file says of who may call it, or why it cannot be used."""
+    try:
+        front, body = split(text_of(skill.file))
+    except FrontMatterError as error:
+        return replace(skill, why=error.message)
+    return replace(
+        skill,
+        why="" if body else "It says nothing below its front matter.",
+        for_model=front.get("disable-model-invocation") is not True,
+        for_person=front.get("user-invocable") is not False,
+    )
+
+
+def text_of(file: Path) -> str:
+    """Return a skill's whole text. Raises FrontMatterError where there is none."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise FrontMatterError(f"There is no {file.name} in {file.parent}.") from None
+    except OSError as error:
+        raise FrontMatterError(f"{file} cannot be read: {error.strerror}.") from error
+    if len(data) > MOST_BYTES:
+        raise FrontMatterError(f"{file.name} has over {MOST_BYTES:,} bytes, which no model reads.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FrontMatterError(f"{file.name} is not UTF-8 text.") from None
+
+
+def _fits(name: str) -> bool:
+    return len(name) <= _NAME_CHARS and _NAME.fullmatch(name) is not None
+
+
+def _described(given: Value | None, body: str) -> str:
+    """Return the description on one line: the front matter's, else the text's first paragraph."""
+    if isinstance(given, str) and given.strip():
+        return " ".join(given.split())
+    for paragraph in re.split(r"\n\s*\n", body):
+        if paragraph.strip() and not paragraph.lstrip().startswith(("#", "<!--")):
+            return " ".join(paragraph.split())
+    return ""

@@ -1,0 +1,56 @@
+"""The tool ``use_skill`` and the slash commands: two ways to the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atlas_sdk.commands import CommandHost, SlashCommand
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.messages import TextPart
+from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
+
+from .library import Library
+from .listing import listing
+from .skill import Skill
+
+_DESCRIPTION = """Load a skill: how to do one kind of task. Load one before you begin when the task is what it is for. \
+Skills may come while a conversation goes on: a name that is not known answers with all there are.
+The skills:
+"""
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "arguments": {"type": "string", "description": "What the skill works on"},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+def use_skill(library: Library, listed: Sequence[Skill]) -> Tool:
+    """Return the tool; its description lists the skills."""
+
+    async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
+        name = str(arguments["name"]).strip().removeprefix("/")
+        await library.look()
+        if any(skill.name == name and not skill.for_model for skill in library.known()):
+            raise ToolError(f"Not loaded: only the user may call the skill {name}, by typing /{name}.")
+        try:
+            text = await library.use(name, arguments=arguments.get("arguments", ""), conversation=host.conversation)
+        except AtlasError as error:
+            raise ToolError(f"Not loaded: {error}") from error
+        # The owner put the skill there or agreed to its plugin, so it is no text from outside.
+        return ToolResult((TextPart(text=text, trust="agent", source=f"skill {name}"),))
+
+    return Tool("use_skill", _DESCRIPTION + listing(listed), PARAMETERS, run, read_only=True, carried=True)
+
+
+def slash_command(library: Library, skill: Skill) -> SlashCommand:
+    """Return ``/name arguments``: the skill's text is told to the model behind the user's words."""
+
+    async def run(text: str, host: CommandHost) -> str:
+        return await library.use(skill.name, arguments=text, conversation=host.conversation)
+
+    return SlashCommand(skill.name, skill.description, run, hint="what it works on", prompts=True)

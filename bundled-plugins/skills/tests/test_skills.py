@@ -1,0 +1,208 @@
+"""Skills from the folder to the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.homes import Home
+from atlas_sdk.services.skills import SKILLS
+from atlas_sdk.skills import SkillSource
+from atlas_sdk.testing.conformance.tool import check_tool
+from atlas_sdk.testing.fake_context import FakeContext
+from atlas_sdk.testing.model_script import Reply, call
+from atlas_skills.cli import skills as skills_command
+from atlas_skills.library import Library
+from atlas_skills.listing import BUDGET_CHARS, listing
+from atlas_skills.skill import Skill
+from atlas_skills.use_skill import use_skill
+
+from .conftest import PLUGINS, Model, Video, start, turn
+
+pytestmark = pytest.mark.anyio
+OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
+Put = Callable[..., Path]
+
+
+def opened(atlas_app: OpenApp, model: Model, **more: Any) -> AbstractAsyncContextManager[Any]:
+    return atlas_app(*PLUGINS, objects={"model": model, **more})
+
+
+async def test_the_model_reads_a_list_and_loads_what_it_wants(atlas_app: OpenApp, model: Model, put: Put) -> None:
+    file = put("brew", "Warm the pot. Then: $ARGUMENTS")
+    (file.parent / "scripts").mkdir()
+    (file.parent / "scripts" / "timer.py").write_text("")
+    model.provider.add(Reply(calls=(call("use_skill", {"name": "brew", "arguments": "oolong"}),)), "Brewed.")
+    async with opened(atlas_app, model) as app:
+        path = await turn(app, await start(app), "Make tea.")
+
+    (tool,) = [tool for tool in model.provider.requests[0].tools if tool.name == "use_skill"]
+    assert "- brew: How to brew." in tool.description
+    (result,) = path[-2].parts
+    (text,) = result.content
+    assert text.trust == "agent"
+    assert text.text.endswith("Warm the pot. Then: oolong")
+    assert f"Its folder: {file.parent}\n" in text.text
+    assert "scripts/timer.py" in text.text
+
+
+async def test_without_a_skill_there_is_no_tool(atlas_app: OpenApp, model: Model) -> None:
+    async with opened(atlas_app, model) as app:
+        await turn(app, await start(app), "Make tea.")
+
+    assert "use_skill" not in [tool.name for tool in model.provider.requests[0].tools]
+
+
+async def test_a_slash_command_puts_the_skill_behind_the_words(atlas_app: OpenApp, model: Model, put: Put) -> None:
+    put("brew")
+    source = SkillSource("video:render", "Render.", put("render", "Render it all."))
+    async with opened(atlas_app, model, video=Video(source)) as app:
+        conversation = await start(app)
+        await turn(app, conversation, "/brew for two")
+        path = await turn(app, conversation, "/video:render")
+
+    said = [message.text() for message in path if message.sender.kind == "notice"]
+    assert said[0].endswith("Do it well.\n\nARGUMENTS: for two")
+    assert said[1].endswith("Render it all.")
+    assert path[0].text().endswith("/brew for two")
+
+
+async def test_a_skill_that_comes_between_turns_moves_no_prefix(atlas_app: OpenApp, model: Model, put: Put) -> None:
+    put("brew")
+    model.provider.add("One.", Reply(calls=(call("use_skill", {"name": "bake"}),)), "Two.", "Three.")
+    async with opened(atlas_app, model) as app:
+        conversation = await start(app)
+        await turn(app, conversation, "Hello.")
+        put("bake", "Heat the oven.")
+        path = await turn(app, conversation, "Bake.")
+        await turn(app, await start(app), "Hello.")
+
+    first, second, third, fresh = model.provider.requests
+    assert (first.instructions, first.tools) == (second.instructions, second.tools) == (third.instructions, third.tools)
+    assert "Heat the oven." in path[-2].parts[0].content[0].text
+    assert "- bake: How to bake." in str(fresh.tools)
+
+
+async def test_a_skill_that_came_just_now_is_there_for_a_conversation_that_begins(
+    atlas_app: OpenApp, model: Model, put: Put
+) -> None:
+    put("brew")
+    async with opened(atlas_app, model) as app:
+        put("bake", "Heat the oven.")
+        model.provider.add("Done.")
+        path = await turn(app, await start(app), "/bake bread")
+
+    assert "- bake: How to bake." in model.provider.requests[0].instructions
+    assert "Heat the oven.\n\nARGUMENTS: bread" in model.provider.requests[0].messages[-1].text()
+    assert [message.sender.kind for message in path] == ["person", "notice", "agent"]
+
+
+async def test_broken_skills_say_why(atlas_context: FakeContext, put: Put) -> None:
+    put("brew")
+    put("Big Name", front="name: Also Bad\n")
+    put("silent", text="")
+    put("torn").write_bytes(b"\xff\xfe")
+    put("open").write_text("---\nname: open\n")
+    put("double", front="name: brew\n")
+    (atlas_context.home / "skills" / "empty").mkdir()
+    (atlas_context.home / "skills" / ".versions").mkdir()
+    library = Library(atlas_context)
+
+    rows = {(row.name, Path(row.folder).name): row.why for row in await library.list()}
+
+    assert rows.pop(("brew", "brew")) == ""
+    assert "lowercase" in rows.pop(("Big Name", "Big Name"))
+    assert "says nothing" in rows.pop(("silent", "silent"))
+    assert "UTF-8" in rows.pop(("torn", "torn"))
+    assert "does not end" in rows.pop(("open", "open"))
+    assert "same name" in rows.pop(("brew", "double"))
+    assert "There is no SKILL.md" in rows.pop(("empty", "empty"))
+    assert not rows
+    with pytest.raises(MisuseError, match="cannot be used"):
+        await library.use("silent")
+    with pytest.raises(NotFoundError, match=r"Those there are: brew\."):
+        await library.use("brow")
+
+
+async def test_who_may_call_a_skill_is_kept(atlas_context: FakeContext, put: Put, tmp_path: Path) -> None:
+    put("mine", front="description: Mine.\ndisable-model-invocation: true\n")
+    put("its", front="description: Its.\nuser-invocable: false\nmetadata:\n  origin: agent\n")
+    library = Library(atlas_context)
+    await library.look()
+    tool = use_skill(library, library.listed())
+
+    assert [skill.name for skill in library.listed()] == ["its"]
+    assert [skill.name for skill in library.invocable()] == ["mine"]
+    assert {row.name: row.origin for row in await library.list()} == {"its": "agent", "mine": "user"}
+    await check_tool(tool, {"name": "its"})
+    from atlas_sdk.testing.fake_hosts import FakeToolHost
+    from atlas_sdk.tools import ToolError
+
+    with pytest.raises(ToolError, match="only the user"):
+        await tool.run({"name": "mine"}, FakeToolHost(tmp_path))
+    with pytest.raises(ToolError, match="Those there are: its, mine"):
+        await tool.run({"name": "nothing"}, FakeToolHost(tmp_path))
+
+
+async def test_a_command_of_a_plugin_takes_numbered_arguments(atlas_context: FakeContext, tmp_path: Path) -> None:
+    from atlas_skills.instructions import instructions
+
+    command = Skill("git:fix", "", tmp_path / "fix.md")
+    skill = Skill("fix", "", tmp_path / "SKILL.md")
+
+    assert instructions(command, "Fix $1 in $2.", "'a b' c", plugin_folder=None).endswith("Fix a b in c.")
+    assert instructions(skill, "awk '{print $1}'", "x", plugin_folder=None).endswith("$1}'\n\nARGUMENTS: x")
+    assert instructions(skill, "$ARGUMENTS[1]${CLAUDE_PLUGIN_ROOT}", "x y", plugin_folder=tmp_path).endswith(
+        f"y{tmp_path}"
+    )
+
+
+def test_every_name_is_listed_however_many_there_are() -> None:
+    many = [Skill(f"skill-{number:03}", "What it is for. " * 20, Path("SKILL.md")) for number in range(300)]
+    text = listing(many)
+
+    assert all(f"- {skill.name}" in text for skill in many)
+    assert len(text) <= BUDGET_CHARS
+    first = text.splitlines()[0]
+    assert len(first) <= len("- skill-000: ") + 60
+    assert first.endswith("…")
+
+
+async def test_the_list_tells_who_made_each(
+    atlas_app: OpenApp, model: Model, put: Put, atlas_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("brew")
+    put("torn").write_bytes(b"\xff")
+    async with opened(atlas_app, model) as app:
+        rows = [row.model_dump() for row in await app.services.need(SKILLS).list()]
+
+    class Terminal:
+        def connect(self) -> Terminal:
+            return self
+
+        def __enter__(self) -> Terminal:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            return None
+
+        def request(self, method: str) -> dict[str, Any]:
+            assert method == "skills.list"
+            return {"skills": rows}
+
+    app = typer.Typer()
+    app.add_typer(skills_command, name="skills")
+    shown = CliRunner().invoke(app, ["skills", "list"], obj=Terminal()).stdout
+    printed = CliRunner().invoke(app, ["skills", "list", "--json"], obj=Terminal()).stdout
+
+    assert "brew  user         How to brew." in shown
+    assert "torn  user         cannot be used: SKILL.md is not UTF-8 text." in shown
+    assert json.loads(printed) == rows
