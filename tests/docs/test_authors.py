@@ -140,5 +140,5 @@ def test_the_first_plugin_is_made_tested_and_used_as_the_guide_says(
     assert "weather loads: 1 skills, 1 python." in whole
     assert "weather is on." in whole
     assert "It is mild in Lisbon, 18 degrees." in said[-1]
-    asked = json.dumps(model.requests[-1].body, ensure_ascii=False)
+    asked = json.dumps([request.body["messages"][-1] for request in model.requests], ensure_ascii=False)
     assert "Lisbon: +18 C" in asked

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas_sdk import register as register_module
@@ -82,6 +83,28 @@ async def test_a_plain_function_will_do_for_a_tool(atlas_context: FakeContext, t
     )
 
     assert await made.atlas_tools()[0].run({"name": "Ada"}, FakeToolHost(tmp_path)) == "Hi, Ada."
+
+
+class LoopHost(FakeToolHost):
+    """A host that shows progress from the event loop alone, as the real one does."""
+
+    def progress(self, text: str) -> None:
+        anyio.get_current_task()
+        super().progress(text)
+
+
+async def test_a_plain_function_shows_its_progress_from_the_event_loop(
+    atlas_context: FakeContext, tmp_path: Path
+) -> None:
+    def greet(arguments: dict[str, Any], host: Any) -> str:
+        host.progress(f"In {host.folder.name}")
+        return "Hi."
+
+    made = await registered(lambda ctx: ctx.register_tool("greet", "Greet.", NAMED, greet), atlas_context)
+    host = LoopHost(tmp_path)
+
+    assert await made.atlas_tools()[0].run({"name": "Ada"}, host) == "Hi."
+    assert host.told == [f"In {tmp_path.name}"]
 
 
 async def test_a_tool_that_answers_with_something_else_fails_with_a_sentence(
