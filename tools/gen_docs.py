@@ -285,6 +285,7 @@ SDK_GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def sdk() -> str:
     """Every name of ``atlas.plugins.sdk``. A name that stands in no group stops the making of the page."""
+    from atlas.plugins import acp
     from atlas.plugins import sdk as face
     from atlas_sdk.testing import examples, fixtures
 
@@ -337,6 +338,14 @@ def sdk() -> str:
             more = f" {', '.join(f'`{one}`' for one in members)}." if members else ""
             lines.append(f"| `{name}` | {said}{more} |")
         lines.append("")
+    lines += ["## `atlas.plugins.acp`", "", (inspect.getdoc(acp) or "").partition("\n")[0], ""]
+    lines += ["| Name | What it is |", "|---|---|"]
+    for name in acp.__all__:
+        said = (inspect.getdoc(getattr(acp, name)) or "").partition("\n\n")[0].replace("\n", " ")
+        lines.append(
+            f"| `{name}` | {said if inspect.isclass(getattr(acp, name)) else 'The version of ACP it speaks.'} |"
+        )
+    lines.append("")
     lines += [
         "## In tests",
         "",

@@ -319,3 +319,17 @@ def test_a_range_that_is_none_is_refused(tmp_path: Path) -> None:
     wanted = {"name": "helper", "dependencies": [{"name": "b", "version": ">=<1"}]}
 
     assert "'>=<1' is no range of versions" in refused(tmp_path, wanted)
+
+
+def test_a_described_provider_declares_its_key_its_host_and_what_opens_it(tmp_path: Path) -> None:
+    entry = {"base_url": "http://me@192.168.0.5:8000/v1", "key": "MY_KEY"}
+    (tmp_path / ".claude-plugin").mkdir()
+    written = {"name": "my-vllm", "atlas": {"providers": {"my-vllm": entry}}}
+    (tmp_path / ".claude-plugin" / "plugin.json").write_text(json.dumps(written))
+
+    manifest = read_manifest(tmp_path, source="folder")
+
+    assert manifest.providers == ("my-vllm",)
+    assert [secret.name for secret in manifest.secrets] == ["MY_KEY"]
+    assert manifest.network == ("192.168.0.5:8000",)
+    assert "providers@1" in manifest.requires

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from atlas_sdk.commands import SlashCommand
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.hook_events import STOPS_IN_A_ROW, EventHook, EventHooks, HookAnswer, matches, read_answer
 from atlas_sdk.hookspecs import hookimpl
@@ -34,6 +35,7 @@ class Desk:
         self.told: list[dict[str, Any]] = []
         self.answers = hooks
         self.matcher = ""
+        self.commands: list[SlashCommand] = []
 
     async def write(self, arguments: Any, host: Any) -> str:
         if arguments["path"] == "broken":
@@ -60,8 +62,16 @@ class Desk:
         return [Tool("write_file", "Write.", SCHEMA, self.write, read_only=True)]
 
     @hookimpl
+    def atlas_commands(self) -> list[Any]:
+        return self.commands
+
+    @hookimpl
     def atlas_hooks(self, ctx: Any) -> list[Any]:
         return [EventHooks(ctx, [self.hook(event) for event in self.answers])]
+
+
+async def status(text: str, host: Any) -> str:
+    return "Fine."
 
 
 WRITE = Reply(calls=[call("write_file", {"path": "a.txt", "content": "hello"})])
@@ -185,6 +195,16 @@ async def test_context_of_the_start_and_of_a_prompt_stands_behind_the_prompt(tal
     assert [told.get("prompt") for told in desk.told] == [None, "Hello", "Again"]
     assert desk.told[0]["source"] == "startup"
     assert [message.text().splitlines()[-1] for message in path] == ["Hello", "Be brief.", "One.", "Again", "Two."]
+
+
+async def test_context_for_a_command_waits_for_a_turn_that_asks_the_model(talk: Callable[..., Any]) -> None:
+    start = {"hookSpecificOutput": {"additionalContext": "Be brief."}}
+    desk = Desk("One.", SessionStart=start)
+    desk.commands = [SlashCommand("status", "How it is.", status)]
+
+    path = await talk(desk, "/status", "Hello")
+
+    assert [message.text().splitlines()[-1] for message in path] == ["/status", "Fine.", "Hello", "Be brief.", "One."]
 
 
 async def test_a_prompt_that_is_blocked_asks_no_model(talk: Callable[..., Any]) -> None:

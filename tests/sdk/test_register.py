@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
+import anyio
 import pytest
 
 from atlas_sdk import register as register_module
 from atlas_sdk.author_context import AuthorContext, LlmError, LlmMessage
-from atlas_sdk.authored import called
 from atlas_sdk.channels import FileChannel, Prompt
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.executors import Capabilities, Detection, Executor
@@ -83,6 +83,28 @@ async def test_a_plain_function_will_do_for_a_tool(atlas_context: FakeContext, t
     )
 
     assert await made.atlas_tools()[0].run({"name": "Ada"}, FakeToolHost(tmp_path)) == "Hi, Ada."
+
+
+class LoopHost(FakeToolHost):
+    """A host that shows progress from the event loop alone, as the real one does."""
+
+    def progress(self, text: str) -> None:
+        anyio.get_current_task()
+        super().progress(text)
+
+
+async def test_a_plain_function_shows_its_progress_from_the_event_loop(
+    atlas_context: FakeContext, tmp_path: Path
+) -> None:
+    def greet(arguments: dict[str, Any], host: Any) -> str:
+        host.progress(f"In {host.folder.name}")
+        return "Hi."
+
+    made = await registered(lambda ctx: ctx.register_tool("greet", "Greet.", NAMED, greet), atlas_context)
+    host = LoopHost(tmp_path)
+
+    assert await made.atlas_tools()[0].run({"name": "Ada"}, host) == "Hi."
+    assert host.told == [f"In {tmp_path.name}"]
 
 
 async def test_a_tool_that_answers_with_something_else_fails_with_a_sentence(
@@ -443,22 +465,3 @@ async def test_a_registered_tool_and_hook_work_in_a_conversation(
     assert "Hello, Ada!" in said
     assert "Not him." in said
     assert sorted(event["tool_input"]["name"] for event in told) == ["Ada", "Mallory"]
-
-
-async def test_what_a_plain_function_shows_is_shown_from_the_event_loop() -> None:
-    """A feed is woken by it, which a thread must not do."""
-
-    class Host:
-        shown: ClassVar[list[tuple[str, int]]] = []
-
-        def progress(self, text: str) -> None:
-            self.shown.append((text, threading.get_ident()))
-
-    def run(host: Any) -> int:
-        host.progress("At work")
-        return threading.get_ident()
-
-    thread = await called(run, Host())
-
-    assert Host.shown == [("At work", threading.get_ident())]
-    assert thread != threading.get_ident()

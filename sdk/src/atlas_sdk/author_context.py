@@ -20,7 +20,9 @@ from .authored import (
     RegisteredChannel,
     RegisteredExecutor,
     RegisteredReader,
+    ThreadToolHost,
     called,
+    is_async,
 )
 from .commands import CommandHost, SlashCommand
 from .context import PluginContext
@@ -178,7 +180,8 @@ class AuthorContext:
         """Add a tool. ``run(arguments, host)`` returns what the model reads; what it raises fails that call only.
 
         ``parameters`` is a JSON Schema of type object. ``read_only`` says that it changes nothing, so that it
-        may run beside other read-only calls. A name of one of Atlas's tools is left out.
+        may run beside other read-only calls. A name of one of Atlas's tools is left out. A plain ``run`` runs in a
+        thread, and of its host it uses ``progress``, ``folder`` and ``conversation``.
         """
         self._declared("tool", "tools", name, [tool.name for tool in self.registered.tools])
         if not _TOOL_NAME.fullmatch(name):
@@ -192,7 +195,8 @@ class AuthorContext:
             return
 
         async def answer(arguments: Mapping[str, Json], host: ToolHost) -> ToolResult | str:
-            said = await called(run, dict(arguments), host)
+            theirs = host if is_async(run) else ThreadToolHost(host)
+            said = await called(run, dict(arguments), theirs)
             if not isinstance(said, str | ToolResult):
                 raise MisuseError(f"The tool {name} returned {type(said).__name__}, and text is due.")
             return said

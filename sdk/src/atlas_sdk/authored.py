@@ -6,7 +6,6 @@ when they are registered.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import anyio.to_thread
 from .channels import ChannelHost, Prompt
 from .errors import AtlasError
 from .executors import Capabilities, Detection, ExecutorHost, ExecutorInstance, ExecutorSpec, Transcript
+from .tools import ToolHost
 from .values import Json
 
 T = TypeVar("T")
@@ -69,27 +69,34 @@ class AuthorExecutor(Protocol):
         """Read a session back. Raises ExecutorError."""
 
 
+def is_async(run: Callable[..., Any]) -> bool:
+    """Whether an author's function is async, or an object whose call is."""
+    return inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__)
+
+
 async def called(run: Callable[..., Any], *arguments: Any) -> Any:
     """Call an author's function: one that is async here, a plain one in a worker thread, so that it holds up nobody."""
-    if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(getattr(run, "__call__", None)):  # noqa: B004  # an object whose call is async
+    if is_async(run):
         return await run(*arguments)
-    brought = [_ThreadHost(one) if callable(getattr(one, "progress", None)) else one for one in arguments]
-    answer = await anyio.to_thread.run_sync(lambda: run(*brought), abandon_on_cancel=True)
+    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True)
     return await answer if inspect.isawaitable(answer) else answer
 
 
-class _ThreadHost:
-    """A call's host for a function in a worker thread: what it shows is shown from the event loop, where it belongs."""
+class ThreadToolHost:
+    """The ToolHost of a plain function, which runs in a worker thread: what it shows is shown from the event loop.
 
-    def __init__(self, host: Any) -> None:
+    Only what waits for nothing is of use to it; a tool that sends files or writes effects is async.
+    """
+
+    def __init__(self, host: ToolHost) -> None:
         self._host = host
+
+    def progress(self, text: str) -> None:
+        """Show text under the call. Once the call was stopped, this ends the function."""
+        anyio.from_thread.run_sync(self._host.progress, text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)
-
-    def progress(self, text: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the call was stopped, and nobody waits for its thread any more
-            anyio.from_thread.run_sync(self._host.progress, text)
 
 
 class RegisteredReader:

@@ -34,7 +34,8 @@ def import_folder(folder: Path, name: str) -> ModuleType | None:
         forget_folder(name)
         if not isinstance(error, Exception | SystemExit):
             raise
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
+        what = error.msg if isinstance(error, SyntaxError) else error
+        said = f"{type(error).__name__}: {what}".rstrip(": ")
         raise AtlasError(f"{path.name} of {name} cannot be imported: {said}.{_line(error, folder)}") from error
     return module
 

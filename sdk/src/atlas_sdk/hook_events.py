@@ -135,12 +135,14 @@ class EventHooks:
         self._seen: set[str] = set()
         self._sent_on: dict[str, int] = {}
         self._stopping: dict[str, str] = {}
+        self._pending: dict[str, str] = {}
+        """Context that waits for a turn that asks the model."""
 
     async def around_turn(self, request: TurnRequest, go: TurnGo) -> Turn:
         """Run SessionStart and UserPromptSubmit before the turn, and Stop once it is done."""
         id, person = request.conversation.id, request.message.sender.kind == "person"
         event = {"session_id": id, "cwd": _folder(request), **_mode(request)}
-        answer = HookAnswer()
+        answer, prompt = HookAnswer(), ""
         if id not in self._seen:
             self._seen.add(id)
             source = "startup" if request.started else "resume"
@@ -155,8 +157,11 @@ class EventHooks:
             self._sent_on.pop(id, None)
         if answer.stop or answer.block:
             raise AtlasError(answer.stop or f"A hook of {self._ctx.name} stopped this: {answer.block}", code="hook")
-        if answer.context:
-            await self._say(id, answer.context, delivery="steer")
+        context = _joined(self._pending.pop(id, ""), answer.context)
+        if context and prompt.startswith("/"):
+            self._pending[id] = context  # a command may ask no model, and context alone is no reason to
+        elif context:
+            await self._say(id, context, delivery="steer")
         try:
             turn = await go(request)
         finally:

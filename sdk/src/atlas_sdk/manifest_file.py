@@ -23,6 +23,10 @@ _MARKS = (
     str(MANIFEST), ".claude-plugin", "skills", "commands", "agents", "hooks/hooks.json", ".mcp.json", "SKILL.md",
     "monitors/monitors.json", "bin", "desktop/plugin.js", "__init__.py",
 )  # fmt: skip
+FOLDER_COMMAND = "atlas_folder_format.command:app"
+"""What runs the terminal commands of a folder's Python, which names only what they are called."""
+PROVIDERS = "providers@1"
+"""The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
@@ -123,15 +127,25 @@ def _folder_manifest(folder: Path, path: Path) -> Manifest:
     parts = read_parts(folder, found, Report())
     manifest = reader.manifest(folder, "folder", "", "")
     secrets, settings = _options(manifest.name, found.get("userConfig"))
-    named = {secret.name: secret for secret in (*(DeclaredSecret(name) for name in parts.secrets()), *secrets)}
+    keys, hosts = _of_providers(reader.atlas.get("providers"))
+    named = {secret.name: secret for secret in (*map(DeclaredSecret, (*parts.secrets(), *keys)), *secrets)}
     named |= {secret.name: secret for secret in manifest.secrets}
     known = {setting.name for setting in manifest.settings}
     return replace(
         manifest,
         adds=parts.adds(),
+        requires=(*manifest.requires, *([PROVIDERS] if hosts and PROVIDERS not in manifest.requires else [])),
+        network=tuple(dict.fromkeys((*manifest.network, *hosts))),
         secrets=tuple(named.values()),
         settings=(*manifest.settings, *(setting for setting in settings if setting.name not in known)),
     )
+
+
+def _of_providers(described: Any) -> tuple[list[str], list[str]]:
+    """Return the keys and the hosts of described model providers: naming one declares it, and it is consented to."""
+    entries = [entry for entry in described.values() if isinstance(entry, dict)] if isinstance(described, dict) else []
+    hosts = [re.sub(r"^[a-z]+://(?:[^/@]*@)?([^/?#]*).*", r"\1", str(entry.get("base_url", "?"))) for entry in entries]
+    return [key for entry in entries if isinstance(key := entry.get("key"), str) and key], hosts
 
 
 def _mended(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
@@ -218,8 +232,12 @@ class _Reader:
                 for item in self.objects("settings")
             ),
             cli=tuple(
-                CliCommand(self.text(item, "name"), self.text(item, "help", ""), self.text(item, "target"))
-                for item in self.objects("cli")
+                CliCommand(
+                    self.text(item, "name"),
+                    self.text(item, "help", f"From the plugin {name}."),
+                    self.text(item, "target"),
+                )
+                for item in self.objects("cli", target=FOLDER_COMMAND if source == "folder" else "")
             ),
             client=self.text(self.atlas, "client", ""),
             llm=self.atlas.get("llm") is True,
@@ -259,11 +277,11 @@ class _Reader:
             raise ManifestError(f"{self.path}: atlas.{field} must be a list of names.")
         return tuple(value)
 
-    def objects(self, field: str) -> list[dict[str, Any]]:
+    def objects(self, field: str, *, target: str = "") -> list[dict[str, Any]]:
         value = self.atlas.get(field, [])
         if not isinstance(value, list):
             raise ManifestError(f"{self.path}: atlas.{field} must be a list.")
-        items = [{"name": item, "target": ""} if isinstance(item, str) else item for item in value]
+        items = [{"name": item, "target": target} if isinstance(item, str) else item for item in value]
         if not all(isinstance(item, dict) for item in items):
             raise ManifestError(f"{self.path}: atlas.{field} must hold objects or names.")
         return items

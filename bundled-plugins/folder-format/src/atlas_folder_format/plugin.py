@@ -13,7 +13,9 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.monitors import Monitor
+from atlas_sdk.providers import Provider
 from atlas_sdk.screens import Screen
+from atlas_sdk.services.providers import PROVIDERS
 from atlas_sdk.skills import SkillSource
 
 from .background import Background
@@ -64,6 +66,7 @@ class _Folder:
         self._ctx = ctx
         self._contents = contents
         self._later = Background(ctx)
+        self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
         hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
         self._hooks = [HookCommands(ctx, hooks, config, self._later.later)] if hooks else []
 
@@ -112,6 +115,16 @@ class _Folder:
 
     def paths(self) -> list[Any]:
         return [self._ctx.folder / "bin"] if self._contents.parts.programs else []
+
+    def providers(self) -> list[Provider]:
+        if self._providers is None:
+            atlas = self._contents.manifest.get("atlas")
+            described = atlas.get("providers") if isinstance(atlas, dict) else None
+            entries = described if isinstance(described, dict) else {}
+            self._providers = [
+                self._ctx.services.need(PROVIDERS).open(id, entry, self._ctx) for id, entry in entries.items()
+            ]
+        return self._providers
 
     def screens(self) -> list[Screen]:
         place = self._contents.parts.screen

@@ -11,8 +11,9 @@ from atlas_sdk.methods import Method
 from atlas_sdk.providers import Provider
 from atlas_sdk.services import Provided
 from atlas_sdk.services.llm import LLM
+from atlas_sdk.services.providers import PROVIDERS
 
-from . import llm, methods, roster
+from . import described, llm, methods, roster
 
 __all__ = ["atlas_background", "atlas_hooks", "atlas_methods", "atlas_providers", "atlas_services"]
 
@@ -25,8 +26,8 @@ def atlas_providers(ctx: PluginContext) -> list[Provider]:
 
 @hookimpl
 def atlas_services(ctx: PluginContext) -> list[Provided]:
-    """``LLM``: bounded calls for plugins."""
-    return [LLM.by(llm.Llm(ctx))]
+    """``LLM``: bounded calls for plugins; ``PROVIDERS``: those that manifests describe."""
+    return [LLM.by(llm.Llm(ctx)), PROVIDERS.by(described.DescribedProviders())]
 
 
 @hookimpl

@@ -93,6 +93,25 @@ def parse_endpoints(table: Mapping[str, Any], path: Path) -> tuple[Endpoint, ...
     return tuple(endpoints.values())
 
 
+class DescribedEntry(ProviderEntry):
+    """A provider of a plugin's manifest: as ``[providers.<id>]``, with its models beside it."""
+
+    models: tuple[str | dict[str, Any], ...] = ()
+
+
+def described_endpoint(id: str, values: Any, path: Path) -> Endpoint:
+    """Return the provider a plugin's manifest describes. Raises SettingsError that names the field."""
+    place = f"atlas.providers.{id}"
+    entry = _parse(DescribedEntry, values, path, place)
+    if any(one.id == id for one in BUILT_IN):
+        raise _refused(path, f"redefines {id} in {place}.", f"Give your provider another id, such as my-{id}.")
+    models = [
+        _model(_parse(ModelEntry, {**({"id": one} if isinstance(one, str) else one), "provider": id}, path, place))
+        for one in entry.models
+    ]
+    return _endpoint(id, entry, {}, path).with_models(*models)
+
+
 def _endpoint(id: str, entry: ProviderEntry, known: Mapping[str, Endpoint], path: Path) -> Endpoint:
     if not re.fullmatch(ID, id):
         raise _refused(path, f"names a provider {id!r}.", "Use lower-case letters, digits, - and _.")

@@ -50,16 +50,16 @@ def try_out(folder: Path, json: Json = False) -> None:
     """Run a plugin folder's own tests, and what the contracts of all it registers promise; exits 1 when one fails."""
     import anyio
 
-    from .trial import run_tests, try_plugin
+    from .trial import left_as_it_was, run_tests, try_plugin
 
     if not folder.is_dir():
         raise NotFoundError(
             f"There is no folder {folder}.", hint="Name the plugin's folder, the one with its manifest."
         )
-    sys.dont_write_bytecode = True  # a plugin whose folder is written to is loaded again
     whole = folder.expanduser().resolve()
-    result = anyio.run(try_plugin, whole, backend="trio")
-    run_tests(whole, result)
+    with left_as_it_was(whole):
+        result = anyio.run(try_plugin, whole, backend="trio")
+        run_tests(whole, result)
     if json:
         _say(json_module.dumps(result.as_json(), ensure_ascii=False, indent=2))
     else:
@@ -81,6 +81,8 @@ def _tell(result: Result) -> None:
             _say(f"failed   {thing}: {broken}")
     if result.tests == "missing":
         _say(f"missing  {result.tests_said} Install it: uv pip install --python {sys.executable} pytest")
+    elif result.tests == "left":
+        _say("left     Its own tests wait until it loads.")
     elif result.tests == "none":
         _say("none     It has no tests of its own.")
     else:

@@ -14,7 +14,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 COMMON = "common"
 SUFFIX = ".template"
 """Keeps linters and test runners off what is a template."""
-KINDS = ("tool", "channel", "executor", "reader", "screen")
+KINDS = ("tool", "channel", "executor", "provider", "reader", "screen")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

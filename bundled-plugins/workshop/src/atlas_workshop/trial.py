@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ class Result:
     wrong: list[str] = field(default_factory=list)
     suites: list[SuiteResult] = field(default_factory=list)
     tests: str = "none"
-    """``passed``, ``failed``, ``none``, or ``missing`` where pytest is not installed."""
+    """``passed``, ``failed``, ``none``, ``left`` while it does not load, ``missing`` where there is no pytest."""
     tests_said: str = ""
 
     @property
@@ -82,13 +83,14 @@ async def try_plugin(folder: Path) -> Result:
                 result.suites.append(await _run(one))
     except AtlasError as error:
         result.wrong.append(str(error))
+        result.tests = "left"
     return result
 
 
 def run_tests(folder: Path, result: Result) -> None:
     """Run the folder's tests with pytest, in a process of their own, and put what came of it into the result."""
     tests = folder / "tests"
-    if not tests.is_dir():
+    if not tests.is_dir() or result.tests == "left":  # each would fail by what is said already
         return
     if importlib.util.find_spec("pytest") is None:
         result.tests = "missing"
@@ -100,11 +102,10 @@ def run_tests(folder: Path, result: Result) -> None:
             ini.write_text("[pytest]\n", "utf-8")  # what lies above the plugin is another project's
         command = [
             sys.executable, "-m", "pytest", "-q", str(tests), "-c", str(ini), "--rootdir", str(folder),
-            "--confcutdir", str(folder), "--import-mode=importlib", "-p", "no:cacheprovider",
+            "--confcutdir", str(folder), "--import-mode=importlib", "-p", "no:cacheprovider", "--tb=short",
         ]  # fmt: skip
         environ = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
-        # A plugin that is written to is loaded again.
-        environ |= {"PYTHONDONTWRITEBYTECODE": "1", "ATLAS_HOME": str(Path(scratch) / "home")}
+        environ["ATLAS_HOME"] = str(Path(scratch) / "home")
         try:
             done = subprocess.run(
                 command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -116,6 +117,17 @@ def run_tests(folder: Path, result: Result) -> None:
             return
     result.tests = "none" if done.returncode == NO_TESTS else "failed" if done.returncode else "passed"
     result.tests_said = done.stdout.strip()
+
+
+@contextmanager
+def left_as_it_was(folder: Path) -> Iterator[None]:
+    """Take away the compiled files that the block leaves: a plugin whose folder changes is loaded again."""
+    before = set(folder.rglob("__pycache__"))
+    try:
+        yield
+    finally:
+        for made in set(folder.rglob("__pycache__")) - before:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 @asynccontextmanager

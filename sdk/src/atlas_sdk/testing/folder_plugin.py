@@ -80,10 +80,13 @@ class FolderPlugin:
         """Call what its screen calls."""
         return await _named(self.registered.calls, name, "call").run(params)
 
-    async def converse(self, open_app: Any, said: str, script: Iterable[Any]) -> list[str]:
+    async def converse(
+        self, open_app: Any, said: str, script: Iterable[Any], *, plugins: Iterable[str] = ()
+    ) -> list[str]:
         """Have a conversation in a whole home, with a model that follows a script; return what was said, in order.
 
-        ``open_app`` is the fixture ``atlas_app``. Results of tools stand between the messages.
+        ``open_app`` is the fixture ``atlas_app``, and ``plugins`` are bundled ones that are on besides the store
+        and the gate. Results of tools stand between the messages.
         """
         model = FakeProvider(script)
 
@@ -94,14 +97,10 @@ class FolderPlugin:
 
         objects = {"scripted-model": Models(), self.manifest.name: self.hooks}
         manifest = _without_folders(self.manifest)
-        async with open_app("store", "gate", objects=objects, manifests=[manifest]) as app:
+        async with open_app("store", "gate", *plugins, objects=objects, manifests=[manifest]) as app:
             for key in LIVE:
                 self.ctx.services.offer(key.by(app.services.need(key)))
-            conversations = app.services.need(CONVERSATIONS)
-            conversation = await conversations.create(ConversationDraft())
-            await conversations.send(conversation.id, [TextPart(text=said)], sender=Sender(kind="person"))
-            await conversations.wait(conversation.id)
-            return [text for message in await conversations.path(conversation.id) for text in _texts(message)]
+            return await talk(app, said)
 
     async def unload(self) -> None:
         """Turn it off: what it gave to ``ctx.on_unload`` runs."""
@@ -141,6 +140,15 @@ async def load_folder(
     module = import_folder(folder, manifest.name)
     hooks = Registered(made, Registrations()) if module is None else await run_register(module, made, manifest)
     return FolderPlugin(manifest, made, hooks)
+
+
+async def talk(app: Any, said: str) -> list[str]:
+    """Say something in a new conversation of an open home, and return what was said in it, results of tools too."""
+    conversations = app.services.need(CONVERSATIONS)
+    conversation = await conversations.create(ConversationDraft())
+    await conversations.send(conversation.id, [TextPart(text=said)], sender=Sender(kind="person"))
+    await conversations.wait(conversation.id)
+    return [text for message in await conversations.path(conversation.id) for text in _texts(message)]
 
 
 def folder_of(test: Path) -> Path:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
@@ -22,3 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
     from . import fixtures
 
     config.pluginmanager.register(fixtures, "atlas_sdk.fixtures")
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take a plugin folder for a folder: pytest would import its ``__init__.py``, which only Atlas can."""
+    if not (path / ".claude-plugin" / "plugin.json").is_file():
+        return None
+    import pytest
+
+    return pytest.Dir.from_parent(parent, path=path)
