@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -22,6 +23,9 @@ CORPUS: dict[str, Any] = json.loads(
 )
 BUILT = ("zip", "tar.gz", "raw")
 """The kinds of recipe that are a file; the others need a server, a repository or a home."""
+
+
+_LARGE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,9 @@ def make_zip(entries: list[dict[str, Any]], options: dict[str, Any]) -> bytes:
 
 
 def make_tar(entries: list[dict[str, Any]], *, comment: str = "") -> bytes:
+    bomb = next((entry for entry in entries if entry.get("zeros", 0) > _LARGE_BYTES), None)
+    if bomb is not None:
+        return _tar_bomb([entry for entry in entries if entry is not bomb], bomb)
     buffer = io.BytesIO()
     headers = {"comment": comment} if comment else {}
     with tarfile.open(
@@ -119,6 +126,17 @@ def make_tar(entries: list[dict[str, Any]], *, comment: str = "") -> bytes:
                     info.size = len(body)
                 archive.addfile(info, io.BytesIO(body))
     return buffer.getvalue()
+
+
+def _tar_bomb(entries: list[dict[str, Any]], bomb: dict[str, Any]) -> bytes:
+    """Return a tar.gz with one huge file of zeros, packed in pieces of which each is packed once."""
+    info = tarfile.TarInfo(bomb["name"])
+    info.size = bomb["zeros"]
+    before = gzip.decompress(make_tar(entries)).rstrip(b"\0")
+    before += bytes(-len(before) % tarfile.BLOCKSIZE)
+    piece = gzip.compress(bytes(_LARGE_BYTES), 1)
+    pieces = piece * (info.size // _LARGE_BYTES)
+    return gzip.compress(before + info.tobuf()) + pieces + gzip.compress(bytes(2 * tarfile.BLOCKSIZE))
 
 
 def tree(files: dict[str, str], *, top: str = "", comment: str = "") -> bytes:

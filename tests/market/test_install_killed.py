@@ -61,8 +61,11 @@ def origin(commit: str) -> Origin:
     return Origin(kind="git", address="https://example.test/x.git", commit=commit)
 
 
-@pytest.mark.parametrize("by_steps", [False, True], ids=["in one step", "in two steps"])
-@pytest.mark.parametrize("kept", [False, True], ids=["replaced", "kept as a version"])
+@pytest.mark.parametrize(
+    ("by_steps", "kept"),
+    [(False, True), (True, False)],
+    ids=["in one step, kept as a version", "in two steps, replaced"],
+)
 def test_an_update_killed_anywhere_is_wholly_old_or_wholly_new(
     tmp_path: Path, by_steps: bool, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
