@@ -90,6 +90,7 @@ class AcpSession:
         self._lines = BufferedByteReceiveStream(process.stdout)
         self._last = 0
         self._stopping = False
+        self._sending = anyio.Lock()
         self._calls: dict[str, bool] = {}
         """The harness's tool calls of this turn, and whether each was answered."""
         self.id = ""
@@ -187,7 +188,8 @@ class AcpSession:
 
     async def _send(self, message: dict[str, Json]) -> None:
         assert self._process.stdin is not None
-        await self._process.stdin.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        async with self._sending:  # a stop comes while the prompt is on its way
+            await self._process.stdin.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def _receive(self) -> dict[str, Any]:
         """Return the next message. What is no JSON object is a line of the harness's log."""
