@@ -47,23 +47,28 @@ class HookCommands:
         self._later = later
         self._ran: set[tuple[str, int]] = set()
         self._again: dict[str, int] = {}
+        self._held: dict[str, str] = {}
+        """Context that waits for a turn that asks the model."""
         self._runner = HookRunner(ctx, user_config)
         ctx.on_unload(self._runner.close)
 
     async def around_turn(self, request: TurnRequest, go: TurnGo) -> Turn:
-        conversation = request.conversation
+        conversation, said = request.conversation, _said(request)
+        is_command = said.startswith("/")  # it may ask no model, and context alone is no reason to
         if request.started and "SessionStart" in self._events:
-            await self._begin(Moment("SessionStart", conversation, {"source": "startup"}, ("startup",)))
+            await self._begin(
+                Moment("SessionStart", conversation, {"source": "startup"}, ("startup",)), holds=is_command
+            )
         if request.message.sender.kind == "person":
             self._again.pop(conversation.id, None)
             if "UserPromptSubmit" in self._events:
-                await self._begin(Moment("UserPromptSubmit", conversation, {"prompt": _said(request)}))
+                await self._begin(Moment("UserPromptSubmit", conversation, {"prompt": said}), holds=is_command)
         turn = await go(request)
         if turn.state == "done" and "Stop" in self._events:
             await self._stop(conversation)
         return turn
 
-    async def _begin(self, moment: Moment) -> None:
+    async def _begin(self, moment: Moment, *, holds: bool) -> None:
         answers = await self._fire(moment)
         for answer in answers:
             if answer.stops:
@@ -73,7 +78,12 @@ class HookCommands:
             if answer.decision == "deny":
                 await self._notice(moment.conversation, answer.reason)
         if text := "\n\n".join(answer.context for answer in answers if answer.context):
-            await self._tell(moment.conversation.id, f"[{moment.event}, from the plugin {self._ctx.name}]\n{text}")
+            text = f"[{moment.event}, from the plugin {self._ctx.name}]\n{text}"
+        text = "\n\n".join(one for one in (self._held.pop(moment.conversation.id, ""), text) if one)
+        if text and holds:
+            self._held[moment.conversation.id] = text
+        elif text:
+            await self._tell(moment.conversation.id, text)
 
     async def _stop(self, conversation: Conversation) -> None:
         times = self._again.get(conversation.id, 0)
