@@ -15,6 +15,7 @@ FILES = {
     "wipe.txt": "rm -rf /\n",
     "fine.txt": "echo hi\n",
     "checks/ok.sh": "echo hi\n",
+    "imports.py": "from atlas_kernel.main import main\nmain()\n",
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
 
@@ -39,6 +40,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("option_commands.txt", "bash"),
         ("lines_of_files.txt", "bash"),
         ("home_trees.txt", "bash"),
+        ("atlas_itself.txt", "bash"),
         ("powershell.txt", "powershell"),
     ],
 )
@@ -61,6 +63,7 @@ def test_auto_mode_never_loosens_a_block_or_a_question(judged):
         "forks.txt",
         "option_commands.txt",
         "home_trees.txt",
+        "atlas_itself.txt",
     ):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts

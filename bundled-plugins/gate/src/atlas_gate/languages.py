@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set, program_name
 from atlas_gate.python_code import Deed, python_deeds
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.script_code import script_deeds
@@ -95,6 +95,8 @@ def run_language(reader: Reader, part: Part) -> str:
     if module is not None:
         return _run_module(reader, part, module, words[start:])
     if start < len(words) and words[start].text != "-":
+        if language is _PYTHON and program_name(words[start].text) == "atlas":
+            return reader.run_words(words[start:], part.name, stdin=part.input)
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:
@@ -185,6 +187,8 @@ def _run_deed(reader: Reader, deed: Deed, language: str, *, is_tainted: bool) ->
                 run_code(reader, texts[0], language, "exec")
         case "kill":
             reader.add(Part((Word("kill"), Word(f"-{texts[1]}"), Word(texts[0]))))
+        case "import":
+            reader.add(Part((Word(texts[0]), Word("imported"))))
         case "print":
             pass
         case "forever-fork":

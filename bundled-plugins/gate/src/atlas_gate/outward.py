@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.atlas_program import RULES as ATLAS_RULES
 from atlas_gate.home_trees import PROGRAMS as HOME_TREE_PROGRAMS
 from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree
 from atlas_gate.options import asks_for_help, read_options
@@ -88,16 +89,6 @@ _GCLOUD_VALUES = [
     "trace-token",
     "location",
 ]
-_ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": name_set("list ls show info new validate docs search check"),
-    "plugin": name_set("list ls show info new validate docs search check"),
-    "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
-    "secrets": frozenset(["list", "ls", "check"]),
-    "pairing": frozenset(["list", "ls", "forget"]),
-    "server": frozenset(["status"]),
-    "home": name_set("list ls show create use rename"),
-}
-_ATLAS_ASKS = frozenset(("restore",))
 _LOOKS_ONLY = name_set(
     "ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd"
 )
@@ -206,16 +197,6 @@ def _gcloud(part: Part, ground: Ground) -> bool:
         if _GCLOUD_WRITES.fullmatch(name):
             return True
     return True
-
-
-def _atlas(part: Part, ground: Ground) -> bool:
-    names = _names(part.arguments, ("home",))
-    if not names or asks_for_help(part.arguments):
-        return False
-    group, verb = names[0], names[1] if len(names) > 1 else ""
-    if group in _ATLAS_ASKS:
-        return True
-    return group in _ATLAS_READS and bool(verb) and verb not in _ATLAS_READS[group]
 
 
 def _touches_atlas(part: Part, ground: Ground) -> bool:
@@ -329,7 +310,7 @@ OUTWARD = RuleList(
             _gcloud,
             frozenset(("gcloud",)),
         ),
-        Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
+        *ATLAS_RULES,
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
         Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.atlas-home", _TREE, reads_home_tree, HOME_TREE_PROGRAMS),

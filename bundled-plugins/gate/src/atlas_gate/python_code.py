@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from atlas_gate.atlas_program import is_atlas_package
 from atlas_gate.endless_forks import FORKS, forks_forever
 from atlas_gate.parts import FETCHED, UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
-Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill", "import"]
 # Loops over constant lists are followed this many times in all; nested ones multiply.
 TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
@@ -49,6 +50,10 @@ _OPENING_CALLS = name_set(
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
 _KNOWN_CALLS = FORKS | _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
+_IMPORTING_CALLS = name_set(
+    "__import__ builtins.__import__ importlib.import_module importlib.__import__ importlib.util.find_spec "
+    "runpy.run_module pkgutil.resolve_name pydoc.locate"
+)
 _FETCHING_CALLS = name_set(
     "urllib.request.urlopen requests.get requests.request httpx.get urllib2.urlopen requests.post"
 )
@@ -87,11 +92,18 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
+            self._imported(alias.name)
             self.names[alias.asname or alias.name.split(".")[0]] = (
                 alias.name if alias.asname else alias.name.split(".")[0]
             )
 
+    def _imported(self, module: Value) -> None:
+        if isinstance(module, str) and is_atlas_package(module):
+            self.deeds.append(Deed("import", (module,)))
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if not node.level:
+            self._imported(node.module)
         for alias in node.names:
             if alias.name == "*" and node.module:
                 self.stars.append(node.module)
@@ -187,6 +199,8 @@ class _Walker(ast.NodeVisitor):
             self._add("code", first)
         elif name in ("print", "sys.stdout.write"):
             self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
+        elif name in _IMPORTING_CALLS:
+            self._imported(first)
         elif name == "os.kill":
             self._add("kill", [_number(node.args[0] if node.args else None) or UNKNOWN, _signal(node, self.dotted)])
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
