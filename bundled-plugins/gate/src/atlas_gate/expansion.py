@@ -31,6 +31,7 @@ _TRIM_LIMIT: Final = 4_096
 # A word's open braces times its length: each brace looks for its end through all of it.
 _BRACE_LIMIT: Final = 1_000_000
 
+_USER = re.compile(r"~(?:[+-]|[A-Za-z_][\w.-]*)?")
 _BRACE_MARKS = re.compile(r"([{},])")
 _GLOB = re.compile(r"[*?\[]")
 _EXPANDS = re.compile(r"[{~*?\[]")
@@ -85,7 +86,7 @@ class Expander:
         if not isinstance(first, Literal) or first.quoted or not first.text.startswith("~"):
             return pieces
         name, slash, rest = first.text.partition("/")
-        if len(pieces) > 1 and not slash:
+        if (len(pieces) > 1 and not slash) or not _USER.fullmatch(name):
             return pieces
         home = self._home_of(name[1:])
         return [Literal(home, True), Literal(slash + rest, False), *pieces[1:]]

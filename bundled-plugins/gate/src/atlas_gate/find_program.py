@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, name_set
+from atlas_gate.parts import ANY, OUTPUT, Part, Redirect, Word, name_set
 from atlas_gate.reader import Handler, Reader
 
 _FIND_NARROWS = name_set(
@@ -16,6 +16,12 @@ _FIND_ALONE = name_set("-empty -nouser -nogroup")
 
 _FIND_TAKES = (_FIND_NARROWS - _FIND_ALONE) | name_set(
     "-maxdepth -mindepth -type -xtype -printf -regextype -newermt -ilname -anewer -cnewer -used -fstype -context"
+)
+
+# Atlas's own files, and names of scripts, with whatever stars.
+_MATTERS = re.compile(
+    r"[\w.*?\[\]-]*+(?<=sh)|[\w.*?\[\]-]*+(?<=\.py|\.js|\.rb|\.pl|ps1)|(?:vault|server|mcp)\.json|vault\.key"
+    r"|atlas\.db|(?:config|models)\.toml"
 )
 
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
@@ -55,7 +61,17 @@ def _find(reader: Reader, part: Part) -> str:
         elif text in ("-fprint", "-fls", "-fprintf", "-fprint0") and position < len(texts):
             reader.add(Part((), redirects=(Redirect("", ">", expression[position]),)))
     end_of_name = "\0" if "-print0" in texts else "\n"
-    return "".join(word.expanded() + end_of_name for word in found)
+    return "".join(word.expanded() + end_of_name for word in (*found, *deeper_words(found)))
+
+
+def deeper_words(found: list[Word]) -> list[Word]:
+    """The same names at any depth, where it matters which file has one: Atlas's own, and scripts."""
+    words: list[Word] = []
+    for word in found:
+        folder, _, name = word.text.rpartition("/")
+        if word.is_pattern and _MATTERS.fullmatch(name):
+            words.append(Word(f"{folder}/{ANY}{ANY}/{Word(name, True).expanded()}"))
+    return words
 
 
 def with_found(command: list[Word], one: Word) -> list[Word]:

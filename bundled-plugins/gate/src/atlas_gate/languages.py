@@ -147,12 +147,12 @@ def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
     deeds = (
         python_deeds(source, environment)
         if language == "python"
-        else script_deeds(source, language, home, reader.deadline.step)
+        else script_deeds(source, language, environment, reader.deadline.step)
     )
     if _CONNECTS.search(source) and _HANDS_OVER.search(source):
         reader.add(Part((Word("nc"), Word("-e"), Word("/bin/sh"))))
     if deeds is None:
-        deeds = script_deeds(source, "perl", home, reader.deadline.step)
+        deeds = script_deeds(source, "perl", environment, reader.deadline.step)
     before = reader.origin
     reader.origin = (*before, origin)
     try:

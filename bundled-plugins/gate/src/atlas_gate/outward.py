@@ -6,8 +6,9 @@ import re
 
 from atlas_gate.atlas_program import RULES as ATLAS_RULES
 from atlas_gate.home_trees import PROGRAMS as HOME_TREE_PROGRAMS
-from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree
+from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree, touches_found_file
 from atlas_gate.options import asks_for_help, read_options
+from atlas_gate.own_files import RULES as OWN_FILES_RULES
 from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
@@ -231,14 +232,6 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
     return False
 
 
-def _finds_atlas(part: Part, ground: Ground) -> bool:
-    """`find ~ -name atlas.db -exec ...`, from any folder above Atlas's home."""
-    texts = part.texts
-    if "atlas.db" not in texts or not any(text in ("-exec", "-execdir", "-ok", "-delete") for text in texts):
-        return False
-    return any(ground.atlas_home.startswith(ground.path(part, word).rstrip("/") + "/") for word in part.arguments)
-
-
 def _folder_option(part: Part) -> str | None:
     """The folder `tar -C` goes to before it reads its names."""
     if part.name not in ("tar", "bsdtar"):
@@ -312,9 +305,10 @@ OUTWARD = RuleList(
         ),
         *ATLAS_RULES,
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
-        Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.atlas-home", _TREE, reads_home_tree, HOME_TREE_PROGRAMS),
         Rule("outward.atlas-home", _TREE, reads_found_home),
+        Rule("outward.atlas-home", "It is given a file of Atlas's own that was searched for.", touches_found_file),
+        *OWN_FILES_RULES,
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
         Rule("outward.environment", "It reads the environment of other processes, keys and all.", _reads_environment),
     ),

@@ -306,7 +306,7 @@ class _Walker(ast.NodeVisitor):
         if tail in ("Path", "PosixPath", "PurePath", "join") and (name.endswith(("Path", "path.join"))):
             return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
         if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
-            return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
+            return self._expanded(first) if isinstance(first, str) else first
         if name in ("os.environ.get", "os.getenv") and isinstance(first, str):
             return self.environment.get(first)
         if name == "shlex.split" and isinstance(first, str):
@@ -325,6 +325,11 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.func, ast.Attribute):
             return self._method_value(node.func, arguments)
         return None
+
+    def _expanded(self, text: str) -> str:
+        for name, value in self.environment.items():
+            text = text.replace(f"${name}", value).replace(f"${{{name}}}", value)
+        return text.replace("~", self.home, 1)
 
     def _method_value(self, function: ast.Attribute, arguments: list[Value]) -> Value:
         owner = self._value(function.value)
