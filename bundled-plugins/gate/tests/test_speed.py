@@ -105,6 +105,11 @@ HOSTILE = [
     "latex '" + "\\write18 {" * 20_000 + "'",
     "perl -e '" + "fork while(1){ " * 20_000 + "'",
     "tar " + "-I " * 20_000,
+    "x='a[$((x))]+a[$((x))]'; echo $((x))",
+    "x='" + "a[$((x))]+" * 500 + "1'; echo $((x))",
+    "x='" + "a[$(ls)]+" * 20_000 + "1'; echo $((x))",
+    "x='$(echo ${x@P}${x@P})'; echo ${x@P}",
+    "let " + "'a[$(ls)]' " * 20_000,
 ]
 HOSTILE_POWERSHELL = [
     "iex (" + "+".join(["'a'"] * 20_000) + ")",

@@ -46,11 +46,11 @@ def touches_found_file(part: Part, ground: Ground) -> bool:
     if not words or part.name in TELLS_OF - _REMOVERS or (part.name in TREE_READERS and names_files_alone(part)):
         return False
     # In quotes, all the names `find` printed are one word.
-    for word in [Word(line) for word in words for line in word.text.splitlines() if _DEEPER in line]:
-        folder, _, name = ground.path(part, word).lower().partition(f"/{_DEEPER}/")
+    for line in [line for word in words for line in word.text.splitlines() if _DEEPER in line]:
+        folder, _, name = ground.path(part, line).lower().partition(f"/{_DEEPER}/")
         name = re.sub(f"[{ANY}{OUTPUT}{UNKNOWN}]+", "*", name)
         if is_constant(folder) and ground.homes_under(folder or "/"):
-            changes = part.name in _REMOVERS or any(word.text in one.text for one in written_words(part))
+            changes = part.name in _REMOVERS or any(line in one.text for one in written_words(part))
             if may_be_closed(name) or (changes and any(matches(one, name) for one in ATLAS_SETTINGS)):
                 return True
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from atlas_gate.options import Options, first_operand, read_options
@@ -181,8 +182,8 @@ def unpacked_into(part: Part) -> tuple[Word, ...]:
         options = read_options(words, with_value=("D", "directory", "F", "H", "I"))
         return (Word(options.value("D", "directory") or "."),) if options.has("i", "extract") else ()
     if part.name == "expand-archive":
-        into = next((after for before, after in zip(words, words[1:], strict=False) if _is_target(before)), None)
-        return (_HERE if into is None else into,)
+        target = next((after for before, after in pairwise(words) if _is_target(before)), None)
+        return (_HERE if target is None else target,)
     return ()
 
 
