@@ -41,6 +41,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("lines_of_files.txt", "bash"),
         ("home_trees.txt", "bash"),
         ("atlas_itself.txt", "bash"),
+        ("other_programs.txt", "bash"),
         ("second_readings.txt", "bash"),
         ("atlas_homes.txt", "bash"),
         ("powershell.txt", "powershell"),
@@ -66,6 +67,7 @@ def test_auto_mode_never_loosens_a_block_or_a_question(judged):
         "option_commands.txt",
         "home_trees.txt",
         "atlas_itself.txt",
+        "other_programs.txt",
         "second_readings.txt",
         "atlas_homes.txt",
     ):

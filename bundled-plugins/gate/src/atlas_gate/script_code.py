@@ -147,7 +147,9 @@ def script_deeds(source: str, language: str, environment: Mapping[str, str], ste
             ):
                 continue
             strings = _call_strings(tokens, index + 1, values)
-            if strings:
+            if strings and language == "javascript" and text in _DELETES and _names_one(tokens, index + 1):
+                deeds.append(Deed("remove", (strings[0],)))
+            elif strings:
                 deeds.append(_deed(text, strings))
     if language == "applescript":
         for match in re.finditer(
@@ -157,6 +159,24 @@ def script_deeds(source: str, language: str, environment: Mapping[str, str], ste
         for match in re.finditer(r"do shell script\s+\"((?:\\.|[^\"\\])*)\"", source):
             deeds.append(Deed("shell", (_text(f'"{match[1]}"'),)))
     return deeds
+
+
+def _names_one(tokens: list[tuple[str, str]], index: int) -> bool:
+    """Whether a call of `fs.rm` deletes the one file it names: its options are written out, without `recursive`."""
+    depth = 0
+    call: list[tuple[str, str]] = []
+    for token in tokens[index : index + 40]:
+        depth += (token[1] == "(") - (token[1] == ")")
+        call.append(token)
+        if depth <= 0:
+            break
+    texts = [text for _, text in call]
+    is_plain = texts[:1] == ["("] and call[1][0] == "string" and texts[-1] == ")"
+    if not is_plain or any(text.strip("'\"") in ("recursive", "...", "[") for text in texts):
+        return False
+    behind = texts[2:-1]
+    is_written = behind[:2] == [",", "{"] and behind[-1] == "}" and "." not in behind
+    return not behind or is_written or behind[:3] == [",", "(", ")"]
 
 
 def _named_in(tokens: list[tuple[str, str]], atlas_home: str, home: str, step: Callable[[int], None]) -> Iterator[Deed]:
