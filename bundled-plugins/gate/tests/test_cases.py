@@ -45,6 +45,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("second_readings.txt", "bash"),
         ("atlas_homes.txt", "bash"),
         ("powershell.txt", "powershell"),
+        ("powershell_more.txt", "powershell"),
     ],
 )
 def test_every_command_of_a_table_gets_its_verdict(judged, name, shell):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.destroyers import RULES as DESTROYERS
 from atlas_gate.options import Options, first_operand, read_options
 from atlas_gate.parts import Part, Word, is_constant, name_set, without_marks
 from atlas_gate.paths import GIT_RUNS, Ground
@@ -21,7 +22,7 @@ _SQL_DESTROYS = re.compile(
 )
 _SQL_PROGRAMS = name_set(
     "psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client clickhouse cockroach sqlcmd mongosh mongo "
-    "cqlsh usql pgcli mycli litecli bq"
+    "cqlsh usql pgcli mycli litecli bq wrangler turso supabase snowsql trino presto spark-sql hive beeline impala-shell"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
 _GIT_PATHS_VALUES = ("s", "source", "b", "B", "orphan", "conflict", "m", "message")
@@ -196,7 +197,7 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
     plain = read_options(words[start:])
     names = [word.text for word in plain.operands]
     match names[:2]:
-        case [_, "prune"]:
+        case [_, "prune"] | ["system", "reset"] | ["machine", "rm" | "reset"] | ["buildx", "rm"]:
             return True
         case ["volume" | "network" | "secret" | "config" | "stack" | "swarm" | "context", "rm" | "remove" | "leave"]:
             return True
@@ -406,6 +407,7 @@ DANGEROUS = RuleList(
         Rule("danger.service", "It stops a service or turns it off.", _stops_by_script),
         Rule("danger.publish", "It publishes a package for everybody.", publishes, frozenset(PUBLISHES)),
         Rule("danger.destroy", _VARIOUS, destroys, frozenset(DESTROYS)),
+        *DESTROYERS,
         Rule("danger.destroy", _VARIOUS, cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
         Rule("danger.sql", "It drops or empties tables of a database.", _sql, _SQL_PROGRAMS),
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),

@@ -97,6 +97,8 @@ def run_language(reader: Reader, part: Part) -> str:
     if start < len(words) and words[start].text != "-":
         if language is _PYTHON and program_name(words[start].text) == "atlas":
             return reader.run_words(words[start:], part.name, stdin=part.input)
+        if language is _PHP and program_name(words[start].text) in ("artisan", "console", "drush", "wp"):
+            reader.add(Part(words[start:]))
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:

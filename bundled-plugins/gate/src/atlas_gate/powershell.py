@@ -163,6 +163,8 @@ class PowerShellReader(PowerShellValues):
         _, _, redirects = self._words(tokens[at:])
         self.reader.add(Part((), redirects=tuple(redirects)))
         for redirect in redirects:
+            if redirect.operator == ">" and not "".join(values):
+                self.add_equal(["truncate", "-s", "0"], [redirect.target], "$null")
             self.reader.state.files[self.reader.state.path(redirect.target)] = "\n".join(values)
         return []
 
