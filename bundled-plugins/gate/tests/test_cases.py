@@ -16,6 +16,7 @@ FILES = {
     "fine.txt": "echo hi\n",
     "checks/ok.sh": "echo hi\n",
     "imports.py": "from atlas_kernel.main import main\nmain()\n",
+    "wipe.el": '(delete-directory "/" t)\n',
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
 

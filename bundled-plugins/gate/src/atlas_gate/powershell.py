@@ -51,6 +51,8 @@ class PowerShellReader(PowerShellValues):
             "null": [""],
             "args": [],
         }
+        # What listings of a whole tree put out: the folder, and the names they kept to.
+        self.walked: dict[str, tuple[str, str]] = {}
         self._depth = 0
         self._called: set[tuple[int, tuple[str, ...]]] = set()
 

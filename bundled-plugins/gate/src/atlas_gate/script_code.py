@@ -133,6 +133,7 @@ def script_deeds(source: str, language: str, environment: Mapping[str, str], ste
             tokens = source_tokens
     if atlas_home:
         deeds.extend(_named_in(tokens, atlas_home, environment.get("HOME", ""), step))
+    deeds.extend(_kills(tokens))
     ticks_run = language in ("perl", "php")
     for index, (kind, text) in enumerate(tokens):
         step(1)
@@ -177,6 +178,24 @@ def _names_one(tokens: list[tuple[str, str]], index: int) -> bool:
     behind = texts[2:-1]
     is_written = behind[:2] == [",", "{"] and behind[-1] == "}" and "." not in behind
     return not behind or is_written or behind[:3] == [",", "(", ")"]
+
+
+def _kills(tokens: list[tuple[str, str]]) -> Iterator[Deed]:
+    """A signal to every process: `kill 9, -1`, `Process.kill("KILL", -1)`, `process.kill(-1)`, `posix_kill(-1, 9)`."""
+    for index, (kind, text) in enumerate(tokens):
+        if kind != "name" or text not in ("kill", "posix_kill", "pskill"):
+            continue
+        call: list[str] = []
+        for _, one in tokens[index + 1 : index + 20]:
+            if one in (")", ";", "}"):
+                break
+            call.append(one)
+        for at, one in enumerate(call[:-1]):
+            if one == "-" and call[at + 1] == "1" and (at == 0 or call[at - 1] in ("(", ",", ">")):
+                others = at > 1 or "," in call[at:]
+                # A process of its own has a number in front: `child.kill(-1)` would be a signal, not a target.
+                if others or (index > 1 and tokens[index - 2][1].lower() == "process"):
+                    yield Deed("kill", ("-1", "9"))
 
 
 def _named_in(tokens: list[tuple[str, str]], atlas_home: str, home: str, step: Callable[[int], None]) -> Iterator[Deed]:
