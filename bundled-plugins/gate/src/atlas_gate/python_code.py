@@ -23,19 +23,9 @@ from atlas_gate.parts import FETCHED, UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
 Kind = OneOf[
-    "shell",
-    "words",
-    "delete",
-    "remove",
-    "open",
-    "write",
-    "code",
-    "print",
-    "forever-fork",
-    "kill",
+    "shell", "words", "delete", "delete-some", "remove", "open", "write", "code", "print", "forever-fork", "kill",
     "import",
-    "delete-some",
-]
+]  # fmt: skip
 # Loops over constant lists are followed this many times in all; nested ones multiply.
 TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
@@ -104,6 +94,7 @@ class _Walker(ast.NodeVisitor):
         self.deeds: list[Deed] = []
         self.turns = 0
         self.stars: list[str] = []
+        self.walks: set[tuple[int, str]] = set()
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
@@ -157,23 +148,28 @@ class _Walker(ast.NodeVisitor):
         if found is None:
             return
         folder, name = found
+        if (id(walked), folder) in self.walks:
+            return  # a loop around it comes to the same again
+        self.walks.add((id(walked), folder))
         removing = [one for statement in body for one in ast.walk(statement) if self._removes(one)]
         if not removing:
             return
-        guarded = [
-            one
+        guarded = {
+            id(one)
             for statement in body
             for node in ast.walk(statement)
-            if isinstance(node, ast.If | ast.IfExp)
-            and any(
-                isinstance(each, ast.Compare | ast.Call) and not self._only_tells(each) for each in ast.walk(node.test)
-            )
+            if isinstance(node, ast.If | ast.IfExp) and self._keeps_to_some(node.test)
             for one in ast.walk(node)
-        ]
-        if is_narrowed or name or all(one in guarded for one in removing):
-            self._add("delete-some", folder) if not name else self._add("remove", f"{folder.rstrip('/')}/{name}")
+        }
+        if name:
+            self._add("remove", f"{folder.rstrip('/')}/{name}")
+        elif is_narrowed or all(id(one) in guarded for one in removing):
+            self._add("delete-some", folder)
         else:
             self._add("delete", folder)
+
+    def _keeps_to_some(self, test: ast.expr) -> bool:
+        return any(isinstance(one, ast.Compare | ast.Call) and not self._only_tells(one) for one in ast.walk(test))
 
     def _folder_walked(self, node: ast.AST) -> tuple[str, str] | None:
         """The folder a call goes through, and the names it keeps to, if any."""
