@@ -108,6 +108,8 @@ def run_language(reader: Reader, part: Part) -> str:
             if text is not None:
                 reader.unread(part, text, quiet_output=True, is_code=True)
                 run_code(reader, text, language.name, words[start].shown())
+            else:
+                reader.unread_script(part, path)
     elif part.input:
         reader.unread(part, part.input, is_code=True)
         run_code(reader, part.input, language.name, part.name)

@@ -56,6 +56,7 @@ class Walker:
         self._repeats = 0
         self._processes = 0
         self._evaluations = 0
+        self.loops = 0
 
     def _run(self, node: Node, stdin: str) -> str:
         self.deadline.step()
@@ -164,6 +165,7 @@ class Walker:
 
     def _loop(self, node: Loop, stdin: str) -> str:
         before, self.input = self.input, stdin
+        self.loops += 1
         output: list[str] = []
         number = 0
         try:
@@ -177,6 +179,7 @@ class Walker:
                     return "".join(output)
         finally:
             self.input = before
+            self.loops -= 1
 
     def _count(self, repeats: int) -> None:
         if repeats:
