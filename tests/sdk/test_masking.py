@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+import textwrap
 import time
 import urllib.parse
 from pathlib import Path
@@ -76,6 +78,56 @@ def test_a_known_value_inside_base64_is_broken(secret: str, before: bytes, after
     text = encode(before + secret.encode() + after).decode()
 
     assert MASK in Masker([secret]).mask(f"sent {text} away")
+
+
+VALUE = "Tr0ub4dor&3 for-the.vault/of=mine"
+
+
+@pytest.mark.parametrize("around", [b"", b"a", b"user:", b"{'k':"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_a_known_value_goes_from_base64_of_any_width_wrapped_or_not(encoding: str, around: bytes) -> None:
+    data = around.decode().encode(encoding) + VALUE.encode(encoding) + around
+    plain = base64.b64encode(data).decode()
+    for width in (20, 32, 64, 76):
+        lines = [plain[at : at + width] for at in range(0, len(plain), width)]
+        for cut in ("", "\n", "\r\n", "\n    ", "\\n", "\\r\\n"):
+            masked = Masker([VALUE]).mask(f"sent {cut.join(lines)} away")
+
+            assert MASK in masked
+            assert len(masked) < len(plain) // 2 + len("sent  away") + 16
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        urllib.parse.quote(VALUE, safe=""),
+        re.sub("%..", lambda hit: hit.group().lower(), urllib.parse.quote(VALUE, safe="")),
+        re.sub("%..", lambda hit: hit.group().lower(), urllib.parse.quote_plus(VALUE)),
+        re.sub("%..", lambda hit: hit.group().lower(), urllib.parse.quote(VALUE)),
+        "".join(f"%{byte:02x}" for byte in VALUE.encode()),
+        "".join(f"%{byte:02X}" for byte in VALUE.encode()),
+        VALUE.encode().hex(),
+        VALUE.encode().hex().upper(),
+        VALUE.encode().hex(" "),
+        VALUE.encode().hex(":").upper(),
+        VALUE.encode().hex(" ", -2),
+        VALUE.encode("utf-16-le").hex(),
+        VALUE.encode("utf-16-be").hex().upper(),
+        "".join(f"\\x{byte:02x}" for byte in VALUE.encode()),
+        "\n".join(textwrap.wrap(VALUE.encode().hex(), 32)),
+    ],
+)
+def test_a_known_value_goes_in_percents_and_in_hex(form: str) -> None:
+    assert Masker([VALUE]).mask(f"a {form} b") == f"a {MASK} b"
+
+
+def test_another_value_of_the_same_length_stays_in_every_form() -> None:
+    other = VALUE[::-1]
+    text = " ".join(
+        [base64.b64encode(other.encode("utf-16-le")).decode(), other.encode().hex(), urllib.parse.quote(other)]
+    )
+
+    assert Masker([VALUE]).mask_known(text) == text
 
 
 @given(secret=SECRETS, at=st.integers(1, 20), cut=st.sampled_from(["\n", "\\\n", "\r\n  ", "\x1b[1m"]))

@@ -15,6 +15,8 @@ FILES = {
     "wipe.txt": "rm -rf /\n",
     "fine.txt": "echo hi\n",
     "checks/ok.sh": "echo hi\n",
+    "imports.py": "from atlas_kernel.main import main\nmain()\n",
+    "wipe.el": '(delete-directory "/" t)\n',
     "wipe.ps1": "Remove-Item -Recurse -Force $HOME\n",
 }
 
@@ -39,7 +41,13 @@ def _lines(name: str) -> list[tuple[str, str]]:
         ("option_commands.txt", "bash"),
         ("lines_of_files.txt", "bash"),
         ("home_trees.txt", "bash"),
+        ("atlas_itself.txt", "bash"),
+        ("given_scripts.txt", "bash"),
+        ("other_programs.txt", "bash"),
+        ("second_readings.txt", "bash"),
+        ("atlas_homes.txt", "bash"),
         ("powershell.txt", "powershell"),
+        ("powershell_more.txt", "powershell"),
     ],
 )
 def test_every_command_of_a_table_gets_its_verdict(judged, name, shell):
@@ -61,6 +69,11 @@ def test_auto_mode_never_loosens_a_block_or_a_question(judged):
         "forks.txt",
         "option_commands.txt",
         "home_trees.txt",
+        "atlas_itself.txt",
+        "given_scripts.txt",
+        "other_programs.txt",
+        "second_readings.txt",
+        "atlas_homes.txt",
     ):
         for verdicts, command in _lines(name):
             expected = "run" if verdicts == "review" else verdicts

@@ -107,6 +107,32 @@ def test_check_answers_rubbish_with_an_error_and_goes_on():
     assert all("error" in answer or "verdict" in answer for answer in answers)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": "half", "command": "ls \\ud800"}',
+        '{"id": "half", "command": "ls \udc80"}',
+        '{"id": "deep", "command": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"id": "number", "command": ' + "9" * 10_000 + "}",
+        "\ufeff\x00\x01",
+        "null",
+    ],
+    ids=["named half", "half", "deep", "number", "marks", "null"],
+)
+def test_a_line_that_is_no_text_is_answered_with_an_error_and_the_batch_goes_on(line):
+    output = io.StringIO()
+    check([line, '{"id": "next", "command": "ls"}'], output)
+    first, second = [json.loads(answer) for answer in output.getvalue().splitlines()]
+
+    assert "error" in first
+    assert second == {"id": "next", "verdict": "run", "rule": "run", "why": second["why"]}
+    assert output.getvalue().encode()
+
+
+def test_the_sign_of_a_broken_character_is_a_character_like_any_other():
+    assert [one["verdict"] for one in check_lines(['{"id": 1, "command": "echo \\ufffd"}'])] == ["run"]
+
+
 def test_check_writes_one_line_for_each_case():
     output = io.StringIO()
     check(io.StringIO('{"id": 1, "command": "rm -rf /"}\n{"id": 2, "command": "ls"}\n'), output)

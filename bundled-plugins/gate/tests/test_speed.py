@@ -105,6 +105,17 @@ HOSTILE = [
     "latex '" + "\\write18 {" * 20_000 + "'",
     "perl -e '" + "fork while(1){ " * 20_000 + "'",
     "tar " + "-I " * 20_000,
+    "x='a[$((x))]+a[$((x))]'; echo $((x))",
+    "x='" + "a[$((x))]+" * 500 + "1'; echo $((x))",
+    "x='" + "a[$(ls)]+" * 20_000 + "1'; echo $((x))",
+    "x='$(echo ${x@P}${x@P})'; echo ${x@P}",
+    "find . -name '*.sh' | " + "xargs -n1 " * 2_000 + "bash",
+    "printf '%s\\n' " + "a.sh " * 50_000 + "| xargs -n1 bash",
+    "sbcl --eval '" + "(system " * 20_000 + "'",
+    "emacs --eval '" + '(concat "a" ' * 20_000 + "'",
+    "perl -e '" + "kill 9, -" * 20_000 + "'",
+    'perl -e "' + "$ENV{HOME" * 20_000 + '"',
+    "let " + "'a[$(ls)]' " * 20_000,
 ]
 HOSTILE_POWERSHELL = [
     "iex (" + "+".join(["'a'"] * 20_000) + ")",

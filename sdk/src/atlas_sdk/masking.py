@@ -16,7 +16,7 @@ SHORTEST_KNOWN = 4  # a shorter value would take ordinary text with it
 SHORTEST_FORM = 8  # the same for what an encoding makes of a value
 
 _Span = tuple[int, int]
-_BREAK = re.compile(r"\\?\r?\n[ \t]*+|\x1b\[[\d;]*+m")
+_BREAK = re.compile(r"(?:\\?\r?\n|(?:\\{1,4}+r)?\\{1,4}+n)[ \t]*+|\x1b\[[\d;]*+m")
 
 
 class Masker:
@@ -87,11 +87,17 @@ def _forms(value: str) -> Iterator[str]:
         yield from (html.escape(one), html.escape(one, quote=False), one.replace("'", "'\\''"))
         for form in {quote_plus(data), *(quote(data, safe) for safe in ("", "/", "!'()*~.", ":/?#[]@!$&'()*+,;="))}:
             yield from (form, re.sub("%[0-9A-F]{2}", lambda hit: hit.group().lower(), form))
-        encoded = [data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"), data.hex(":").upper()]
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            encoded += [encode(data).decode(), encode(data).decode().rstrip("=")]
-            for before in range(3):
-                # What the value alone decides, wherever it stands inside a longer text that was encoded.
-                whole = encode(b"\0" * before + data).decode()
-                encoded.append(whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6])
+        every = "".join(f"%{byte:02x}" for byte in data)
+        encoded = [every, every.upper(), "".join(f"\\x{byte:02x}" for byte in data)]
+        # Windows and PowerShell encode text by sixteen bits.
+        wide = [one.encode(name, "surrogatepass") for name in ("utf-16-le", "utf-16-be")]
+        for each in (data, *wide):
+            spaced = [each.hex(separator) for separator in (" ", ":", "-")]
+            encoded += [each.hex(), each.hex().upper(), each.hex(" ", -2), *spaced, *(form.upper() for form in spaced)]
+            for encode in (base64.b64encode, base64.urlsafe_b64encode):
+                encoded += [encode(each).decode(), encode(each).decode().rstrip("=")]
+                for before in range(3):
+                    # What the value alone decides, wherever it stands inside a longer text that was encoded.
+                    whole = encode(b"\0" * before + each).decode()
+                    encoded.append(whole[-(-8 * before // 6) : 8 * (before + len(each)) // 6])
         yield from (form for form in encoded if len(form) >= SHORTEST_FORM)

@@ -7,6 +7,9 @@ from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Word, is_constant
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.words import shell_split
 
+# More items than this are read as those of one command: each would be read anew.
+_EACH_LIMIT = 100
+
 
 def _xargs(reader: Reader, part: Part) -> str:
     with_value = (*"IinPLdaEs", "replace", "max-args", "max-procs", "delimiter", "arg-file", "max-lines")
@@ -34,6 +37,8 @@ def _xargs(reader: Reader, part: Part) -> str:
     else:
         items = shell_split(text)
     words = [Word(item) for item in items if item]
+    if options.value("n", "max-args", "L", "max-lines") == "1" and len(words) <= _EACH_LIMIT:
+        return "".join([reader.run_words([*command, word], "xargs") for word in words or [Word(OUTPUT)]])
     return reader.run_words([*command, *words], "xargs")
 
 

@@ -19,11 +19,12 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 def awk_deeds(
     source: str, values: Mapping[str, str], line: str, step: Callable[[int], None]
 ) -> list[tuple[str, str, str]]:
-    """`("run", text, input)` for each command it runs, `("write", path, "")` for each file it writes.
+    """`("run", text, input)` for each command it runs, `("write", path, "")` for each file it writes, and
+    `("open", path, "")` for each it reads by itself.
 
     `step` may end it by raising.
     """
-    tokens = _tokens(source, step)
+    tokens = _with_environment(_tokens(source, step), values)
     known = dict(values)
     for at, token in enumerate(tokens[:-2]):
         if tokens[at + 1] == "=" and tokens[at + 2].startswith('"') and re.match(r"[A-Za-z_]", token):
@@ -46,6 +47,8 @@ def awk_deeds(
         elif prints and token in ("|", "|&"):
             fed = _joined(tokens, printed, known, line) + "\n"
             deeds.append(("run", _joined(tokens, at + 1, known, line), fed))
+        elif token == "<" and "getline" in tokens[max(at - 2, 0) : at]:
+            deeds.append(("open", _joined(tokens, at + 1, known, line), ""))
         elif prints and depth <= 0 and token in (">", ">>"):
             deeds.append(("write", _joined(tokens, at + 1, known, line), ""))
     return [deed for deed in deeds if deed[1]]
@@ -70,6 +73,18 @@ def _tokens(source: str, step: Callable[[int], None]) -> list[str]:
         tokens.append(match.group())
         position = match.end()
     return tokens
+
+
+def _with_environment(tokens: list[str], values: Mapping[str, str]) -> list[str]:
+    """The tokens with `ENVIRON["NAME"]` put in, where its value is known."""
+    found: list[str] = []
+    for token in tokens:
+        found.append(token)
+        if token == "]" and found[-4:-2] == ["ENVIRON", "["] and found[-2].startswith('"'):
+            value = values.get(f"ENVIRON {found[-2][1:-1]}")
+            if value is not None:
+                found[-4:] = [f'"{value}"']
+    return found
 
 
 def _start(tokens: list[str], at: int) -> int:

@@ -27,6 +27,8 @@ def _awk(reader: Reader, part: Part) -> str:
             column = int(printed[1]) - 1
             return "".join((row[column] if 0 <= column < len(row) else " ".join(row)) + "\n" for row in rows)
         values = dict(setting.partition("=")[::2] for setting in _awk_settings(words[:index]))
+        for name, value in (("HOME", reader.world.home), ("ATLAS_HOME", reader.world.atlas_home)):
+            values[f"ENVIRON {name}"] = value
         lines = part.input
         if not lines and "$0" in text and _RUNS.search(text):
             files = words[index + 1 :] if named is None else words[index:]
@@ -34,6 +36,8 @@ def _awk(reader: Reader, part: Part) -> str:
         for kind, command, fed in awk_deeds(text, values, lines, reader.deadline.step):
             if kind == "write":
                 reader.add(Part((), redirects=(Redirect("", ">", Word(command)),)))
+            elif kind == "open":
+                reader.add(Part((Word("cat"), Word(command))))
             else:
                 reader.unread(part, command)
                 reader.run_text(command, "awk", stdin=fed)

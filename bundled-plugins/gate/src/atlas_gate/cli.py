@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TextIO
 
 from atlas_gate.corpus import check_lines
@@ -10,7 +11,7 @@ from atlas_gate.judge import judge
 from atlas_gate.world import World
 
 
-def check(source: TextIO, output: TextIO) -> int:
+def check(source: Iterable[str], output: TextIO) -> int:
     """Answer each case of a corpus on a line of its own. The exit code is always that of a done task."""
     for answer in check_lines(source):
         output.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from atlas_gate.code_variables import CODE_VARIABLES, read_code_variable
 from atlas_gate.parts import Part, Word, name_set
 from atlas_gate.reader import Reader
 from atlas_gate.words import shell_split
@@ -39,6 +40,8 @@ def run_command_variables(reader: Reader, part: Part) -> None:
         elif part.name in _OPTION_VARIABLES.get(name, ()):
             words = [Word(word) for word in shell_split(value)]
             reader.run_words([Word(_READERS.get(name, part.name)), *words], name)
+        if name in CODE_VARIABLES:
+            read_code_variable(reader, part, name, value)
         elif name.startswith("GIT_CONFIG_KEY_"):
             setting = f"{value}={values.get(name.replace('_KEY_', '_VALUE_'), '')}"
             reader.run_words([Word("git"), Word("-c"), Word(setting), Word("status")], name)

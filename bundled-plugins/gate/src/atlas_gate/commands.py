@@ -74,7 +74,8 @@ def log(
 @gate.command("check")
 def check(
     cases: Annotated[
-        typer.FileText, typer.Argument(encoding="utf-8", help="A file of JSON lines; - reads them.")
+        typer.FileText,
+        typer.Argument(encoding="utf-8", errors="surrogateescape", help="A file of JSON lines; - reads them."),
     ] = "-",  # type: ignore[assignment]  # opened from its name
 ) -> None:
     """Judge JSON lines, one verdict a line on standard output, in the same order."""

@@ -46,6 +46,8 @@ def _container(reader: Reader, part: Part) -> str:
         command = [Word(entry), *command]
     mounts = [value.split(":") for name, value in (*options.values, *options.long) if name in ("v", "volume")]
     for source, target in ((mount[0], mount[1]) for mount in mounts if len(mount) > 1):
+        if source == "~" or source.startswith("~/"):
+            source = reader.world.home + source[1:]
         for number, word in enumerate(command):
             if target != "/" and (word.text == target or word.text.startswith(target + "/")):
                 command[number] = Word(source.rstrip("/") + "/" + word.text[len(target) + 1 :], word.is_pattern)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 from atlas_gate.judge import judge
 from atlas_gate.world import Mode, Shell, Trust, World
+from atlas_sdk.values import read_json
 
+# What stands for a character that could not be read, and how a line itself may write it.
+_BROKEN = "\ufffd"
+_NAMES_BROKEN = re.compile(r"\ufffd|\\u[fF]{3}[dD]")
 _HOME = "/home/robin"
 _WINDOWS_HOME = "C:\\Users\\robin"
 
@@ -38,7 +42,8 @@ def corpus_world(case: dict[str, Any]) -> World:
 
     def list_folder(path: str) -> list[str]:
         prefix = _absolute(path, folder).rstrip("/") + "/"
-        return [name[len(prefix) :] for name in files if name.startswith(prefix) and "/" not in name[len(prefix) :]]
+        inside = [name[len(prefix) :].partition("/")[0] for name in files if name.startswith(prefix)]
+        return list(dict.fromkeys(inside))
 
     return World(
         home=home,
@@ -55,13 +60,17 @@ def corpus_world(case: dict[str, Any]) -> World:
 def _checked(line: str) -> dict[str, object]:
     identity: object = None
     try:
-        case = json.loads(line)
+        line.encode()  # bytes that are no text come as halves of characters
+        case = read_json(line)
         if not isinstance(case, dict):
             return {"id": None, "error": "The line is not a JSON object."}
         identity = case.get("id")
         if case.get("shell", "bash") not in get_args(Shell):
             return {"id": identity, "error": "The shell is neither bash nor powershell."}
-        judgement = judge(_text(case["command"]), corpus_world(case))
+        command = _text(case["command"])
+        if _BROKEN in command and not _NAMES_BROKEN.search(line):
+            return {"id": identity, "error": "The command holds half a character."}
+        judgement = judge(command, corpus_world(case))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return {"id": identity, "error": f"The line is not a case: {type(error).__name__}."}
     return {"id": identity, "verdict": judgement.verdict.word, "rule": judgement.rule, "why": judgement.why}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.destroyers import RULES as DESTROYERS
 from atlas_gate.options import Options, first_operand, read_options
 from atlas_gate.parts import Part, Word, is_constant, name_set, without_marks
-from atlas_gate.paths import Ground
+from atlas_gate.paths import GIT_RUNS, Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
 from atlas_gate.verb_tables import DESTROYS, PUBLISHES, cloud_deletes, destroys, publishes
+from atlas_gate.written_files import unpacked_into, written_words
 
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SQL_STRING = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\s[^\"]*\"")
@@ -20,7 +22,7 @@ _SQL_DESTROYS = re.compile(
 )
 _SQL_PROGRAMS = name_set(
     "psql mysql mariadb sqlite3 sqlite duckdb clickhouse-client clickhouse cockroach sqlcmd mongosh mongo "
-    "cqlsh usql pgcli mycli litecli bq"
+    "cqlsh usql pgcli mycli litecli bq wrangler turso supabase snowsql trino presto spark-sql hive beeline impala-shell"
 )
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path")
 _GIT_PATHS_VALUES = ("s", "source", "b", "B", "orphan", "conflict", "m", "message")
@@ -34,8 +36,6 @@ _SENSITIVE_HOME = re.compile(
     r"|\.config/(?:fish/.*\.fish|autostart/.*|systemd/.*|environment\.d/.*)|Library/LaunchAgents/.*|\.gitconfig"
     r"|\.pam_environment|\.xinitrc|\.xprofile|\.netrc|\.gnupg/.*|\.aws/credentials|\.kube/config|\.docker/config\.json"
 )
-_WRITERS = name_set("tee cp mv install ln rsync dd rm truncate touch scp chmod chown")
-_EDITS = frozenset(("sed", "gsed", "perl"))
 
 
 def _options(part: Part, *with_value: str) -> Options:
@@ -197,7 +197,7 @@ def _prunes_containers(part: Part, ground: Ground) -> bool:
     plain = read_options(words[start:])
     names = [word.text for word in plain.operands]
     match names[:2]:
-        case [_, "prune"]:
+        case [_, "prune"] | ["system", "reset"] | ["machine", "rm" | "reset"] | ["buildx", "rm"]:
             return True
         case ["volume" | "network" | "secret" | "config" | "stack" | "swarm" | "context", "rm" | "remove" | "leave"]:
             return True
@@ -287,30 +287,25 @@ def _forgets(part: Part, ground: Ground) -> bool:
 
 
 def _writes_sensitive(part: Part, ground: Ground) -> bool:
-    targets = [redirect.target for redirect in part.redirects if redirect.writes]
-    options = _options(part, "t", "m", "o", "g", "S") if part.name in _WRITERS | _EDITS else None
-    if options is not None:
-        if part.name in _EDITS:
-            if options.has("i", "in-place"):
-                targets.extend(options.operands[1:])
-        elif part.name == "dd":
-            targets.extend(Word(text[3:]) for text in part.texts if text.startswith("of="))
-        elif part.name in ("chmod", "chown"):
-            pass
-        elif part.name in ("tee", "rm", "truncate", "touch"):
-            targets.extend(options.operands)
-        else:
-            targets.extend(options.operands[-1:])
-    for target in targets:
+    for target in written_words(part):
+        if part.name in ("chmod", "chown", "chgrp", "mkdir"):
+            continue
         path = ground.path(part, target)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return True
         inside = ground.within_home(path)
         if inside is not None and _SENSITIVE_HOME.fullmatch(inside):
             return True
-        if inside is None and _SENSITIVE_SYSTEM.fullmatch(path):
+        if (inside is None and _SENSITIVE_SYSTEM.fullmatch(path)) or GIT_RUNS.search(path):
             return True
     return False
+
+
+def _unpacks_into_home(part: Part, ground: Ground) -> bool:
+    """An archive may hold a start-up file or keys: in the home itself, or above it, they take the place of yours."""
+    home = ground.plain_home
+    paths = [ground.path(part, word).rstrip("/") for word in unpacked_into(part)]
+    return any(path == home or home.startswith(path + "/") for path in paths)
 
 
 def _opens_network(part: Part, ground: Ground) -> bool:
@@ -350,6 +345,7 @@ def _deletes_unknown(part: Part, ground: Ground) -> bool:
 
 
 _SENSITIVE = "It changes a system file, your keys or a start-up file."
+_UNPACKS = "It unpacks an archive over your home, start-up files and keys included."
 _VARIOUS = "It destroys data or a service that would be hard to get back."
 
 DANGEROUS = RuleList(
@@ -411,6 +407,7 @@ DANGEROUS = RuleList(
         Rule("danger.service", "It stops a service or turns it off.", _stops_by_script),
         Rule("danger.publish", "It publishes a package for everybody.", publishes, frozenset(PUBLISHES)),
         Rule("danger.destroy", _VARIOUS, destroys, frozenset(DESTROYS)),
+        *DESTROYERS,
         Rule("danger.destroy", _VARIOUS, cloud_deletes, frozenset(("aws", "az", "doctl", "hcloud", "linode-cli"))),
         Rule("danger.sql", "It drops or empties tables of a database.", _sql, _SQL_PROGRAMS),
         Rule("danger.truncate", "It empties a file.", _truncates, frozenset(("truncate",))),
@@ -452,7 +449,7 @@ DANGEROUS = RuleList(
         ),
         Rule("danger.network-shell", "It connects a shell to the network.", _opens_network, needs="redirects"),
         Rule("danger.preload", "It makes programs load code of somebody else.", _preloads),
-        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, _WRITERS | _EDITS),
-        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive, needs="redirects"),
+        Rule("danger.sensitive-file", _SENSITIVE, _writes_sensitive),
+        Rule("danger.sensitive-file", _UNPACKS, _unpacks_into_home),
     ),
 )

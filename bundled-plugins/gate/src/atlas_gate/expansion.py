@@ -28,9 +28,13 @@ from atlas_gate.syntax import (
 WORD_LIMIT: Final = 20_000
 # Every start of a text is held against the pattern that trims it.
 _TRIM_LIMIT: Final = 4_096
+# A name may hold a name, which holds an expression.
+_VALUES_OF_VALUES: Final = 4
 # A word's open braces times its length: each brace looks for its end through all of it.
 _BRACE_LIMIT: Final = 1_000_000
 
+_USER = re.compile(r"~(?:[+-]|[A-Za-z_][\w.-]*)?")
+_NAME = re.compile(r"(?<![\w$])[A-Za-z_]\w*+")
 _BRACE_MARKS = re.compile(r"([{},])")
 _GLOB = re.compile(r"[*?\[]")
 _EXPANDS = re.compile(r"[{~*?\[]")
@@ -47,11 +51,13 @@ class Expander:
         capture: Callable[[Sequence], str],
         open_process: Callable[[Sequence, str], str],
         step: Callable[[int], None],
+        evaluate: Callable[[str], str],
     ) -> None:
         self.state = state
         self._capture = capture
         self._open_process = open_process
         self._step = step
+        self._evaluate = evaluate
 
     def fields(self, text: Text) -> list[Word]:
         """The words one word becomes: none, one or many."""
@@ -85,7 +91,7 @@ class Expander:
         if not isinstance(first, Literal) or first.quoted or not first.text.startswith("~"):
             return pieces
         name, slash, rest = first.text.partition("/")
-        if len(pieces) > 1 and not slash:
+        if (len(pieces) > 1 and not slash) or not _USER.fullmatch(name):
             return pieces
         home = self._home_of(name[1:])
         return [Literal(home, True), Literal(slash + rest, False), *pieces[1:]]
@@ -155,13 +161,19 @@ class Expander:
             case ProcessSubstitution(script, direction):
                 return [self._open_process(script, direction)]
             case Arithmetic(content):
-                return [self._arithmetic(content)]
+                return [self.arithmetic(self.single(content, tilde=False))]
             case Parameter():
                 return self._parameter(piece)
 
-    def _arithmetic(self, content: Text) -> str:
-        expression = self.single(content, tilde=False)
-        expression = re.sub(r"[A-Za-z_]\w*", lambda match: str(self.state.lookup(match.group())), expression)
+    def arithmetic(self, expression: str) -> str:
+        """What an expression comes to. Names stand for their values, and subscripts in those are expanded again."""
+        for _ in range(_VALUES_OF_VALUES):
+            if "[" in expression and ("$" in expression or "`" in expression):
+                expression = self._evaluate(expression)
+            named = bounded(_NAME.sub(self._named, expression))
+            if named == expression:
+                break
+            expression = named
         match = _ARITHMETIC.fullmatch(expression.strip())
         if match is None:
             return OUTPUT
@@ -178,13 +190,17 @@ class Expander:
             case _:
                 return OUTPUT
 
+    def _named(self, match: re.Match[str]) -> str:
+        value = self.state.lookup(match.group())
+        return value if isinstance(value, str) else "".join(value[:1])
+
     def _parameter(self, piece: Parameter) -> list[str]:
         state = self.state
         values = self._lookup(piece)
         if piece.indirect and not piece.operator.startswith("@"):
             if piece.name in state.references:
                 return [state.references[piece.name]]
-            pointed = " ".join(values)
+            pointed = self._evaluate(" ".join(values))
             values = _as_list(state.lookup(pointed)) if is_constant(pointed) else [UNKNOWN]
         if piece.length:
             value = "".join(values)
@@ -196,6 +212,11 @@ class Expander:
         if operator.lstrip(":") in ("-", "=", "+", "?"):
             return self._default(piece, values, known=known)
         arguments = [self.single(argument) for argument in piece.arguments]
+        if operator == "@" and arguments == ["P"]:
+            return [self._evaluate(value) for value in values]
+        if operator == ":":
+            for argument in arguments[0].split(":"):
+                self.arithmetic(argument)
         return self._transform(operator, arguments, values)
 
     def _default(self, piece: Parameter, values: list[str], *, known: bool) -> list[str]:
@@ -240,6 +261,8 @@ class Expander:
         subscript = self.single(piece.subscript)
         if subscript in ("@", "*"):
             return _as_list(value)
+        if not subscript.isdigit():
+            self.arithmetic(subscript)
         elements = _as_list(value)
         if subscript.isdigit() and int(subscript) < len(elements):
             return [elements[int(subscript)]]

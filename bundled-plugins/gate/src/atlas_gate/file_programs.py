@@ -15,7 +15,8 @@ def _list(reader: Reader, part: Part) -> str:
     """`ls -d` prints the names it is given; what is in a folder is not known."""
     options = read_options(part.arguments, with_value=("I", "w"))
     programs = bool(options.operands) and all(_PROGRAM_PATH.fullmatch(word.text) for word in options.operands)
-    if (options.has("d", "directory") and options.operands) or programs:
+    patterns = bool(options.operands) and all(word.is_pattern for word in options.operands)
+    if (options.has("d", "directory") and options.operands) or programs or (patterns and not options.has("lR")):
         return "".join(word.expanded() + "\n" for word in options.operands)
     return OUTPUT
 

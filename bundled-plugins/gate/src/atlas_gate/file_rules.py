@@ -7,6 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas_gate.ground import code_folders, start_folders
+from atlas_gate.own_files import is_own_code
+from atlas_gate.paths import GIT_RUNS
 from atlas_gate.rules import Verdict
 
 _WINDOWS = ("C:/Windows", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData")
@@ -30,6 +33,8 @@ _OTHERS = [
 SYSTEM = tuple(Path(folder) for folder in (_WINDOWS if sys.platform == "win32" else _OTHERS))
 SETTINGS_FILES = frozenset({"config.toml", "mcp.json", "models.toml"})
 CLOSED_FOLDERS = frozenset({"plugins", "plugin-data"})
+# In the first home of a machine: the others, and the name of the one that opens by default.
+OTHER_HOMES = frozenset({"homes", "current-home"})
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,18 @@ class FileFinding:
 
 
 def judge_path(
-    path: Path, *, writes: bool, home: Path, atlas_home: Path, others: tuple[str, ...] = ()
+    path: Path,
+    *,
+    writes: bool,
+    home: Path,
+    atlas_home: Path,
+    others: tuple[str, ...] = (),
+    code: tuple[tuple[str, ...], tuple[str, ...]] | None = None,
 ) -> FileFinding | None:
     """Return what the rules say of a path a file tool reads or writes, or None where none applies.
 
-    Links that exist are followed first, so a path is judged by where it leads.
+    Links that exist are followed first, so a path is judged by where it leads. `code` holds the folders of
+    Atlas's own packages and those its Python starts from: those of this process where nothing is given.
     """
     try:
         real = Path(os.path.realpath(path))
@@ -65,11 +77,19 @@ def judge_path(
             return FileFinding(Verdict.BLOCK, "file.settings", f"Atlas's own {first} is not written by file tools.")
         if first in CLOSED_FOLDERS:
             return FileFinding(Verdict.BLOCK, "file.plugins", f"Atlas's own {first}/ is not written by file tools.")
+        if first in OTHER_HOMES:
+            return FileFinding(Verdict.ASK, "file.atlas-home", f"{real} is part of another home of Atlas.")
         return None
+    if any(_inside(real, Path(os.path.realpath(other))) for other in others):
+        return FileFinding(Verdict.ASK, "file.atlas-home", f"{real} is part of another home of Atlas.")
+    if is_own_code(str(real), *(code if code is not None else (code_folders(), start_folders()))):
+        return FileFinding(Verdict.ASK, "file.atlas-code", f"{real} is part of the code Atlas itself runs from.")
     if any(_inside(real, Path(os.path.realpath(folder))) for folder in SYSTEM):
         return FileFinding(Verdict.BLOCK, "file.system", f"{real} is in a folder of the system.")
     if _inside(real, Path(os.path.realpath(home)) / ".ssh"):
         return FileFinding(Verdict.ASK, "file.ssh", f"{real} is part of your SSH configuration.")
+    if GIT_RUNS.search(real.as_posix()):
+        return FileFinding(Verdict.ASK, "file.git", f"Git runs commands that stand in {real}.")
     return None
 
 

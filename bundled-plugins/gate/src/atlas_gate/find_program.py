@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from atlas_gate.parts import OUTPUT, Part, Redirect, Word, name_set
+from atlas_gate.languages import LANGUAGES
+from atlas_gate.parts import ANY, OUTPUT, Part, Redirect, Word, name_set
 from atlas_gate.reader import Handler, Reader
+from atlas_gate.shells import SHELLS
 
 _FIND_NARROWS = name_set(
     "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -newer -size -empty -user -group "
@@ -18,7 +20,15 @@ _FIND_TAKES = (_FIND_NARROWS - _FIND_ALONE) | name_set(
     "-maxdepth -mindepth -type -xtype -printf -regextype -newermt -ilname -anewer -cnewer -used -fstype -context"
 )
 
+# Atlas's own files, and names of scripts, with whatever stars.
+_MATTERS = re.compile(
+    r"[\w.*?\[\]-]*+(?<=sh)|[\w.*?\[\]-]*+(?<=\.py|\.js|\.rb|\.pl|ps1)|(?:vault|server|mcp)\.json|vault\.key"
+    r"|atlas\.db|(?:config|models)\.toml"
+)
+
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
+
+_RUN_FILES = frozenset((*SHELLS, *LANGUAGES))
 
 _DELETERS = ("rm", "unlink", "shred", "srm", "rmdir", "trash")
 
@@ -50,12 +60,23 @@ def _find(reader: Reader, part: Part) -> str:
             position = end + 1
             if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
                 command[:1] = [Word("rm"), Word("-r")]
-            for one in found:
+            runs = command[0].text.rsplit("/", 1)[-1] if command else ""
+            for one in (deeper_words(found) or found) if runs in _RUN_FILES else found:
                 reader.run_words(with_found(command, one), f"find {text}")
         elif text in ("-fprint", "-fls", "-fprintf", "-fprint0") and position < len(texts):
             reader.add(Part((), redirects=(Redirect("", ">", expression[position]),)))
     end_of_name = "\0" if "-print0" in texts else "\n"
-    return "".join(word.expanded() + end_of_name for word in found)
+    return "".join(word.expanded() + end_of_name for word in deeper_words(found) or found)
+
+
+def deeper_words(found: list[Word]) -> list[Word]:
+    """The same names at any depth, where it matters which file has one: Atlas's own, and scripts."""
+    words: list[Word] = []
+    for word in found:
+        folder, _, name = word.text.rpartition("/")
+        if word.is_pattern and _MATTERS.fullmatch(name):
+            words.append(Word(f"{folder}/{ANY}{ANY}/{Word(name, True).expanded()}"))
+    return words
 
 
 def with_found(command: list[Word], one: Word) -> list[Word]:
@@ -88,6 +109,8 @@ def _fd(reader: Reader, part: Part) -> str:
             command = list(part.arguments[at + 1 :])
             if command and command[0].text.rsplit("/", 1)[-1] in _DELETERS:
                 command[:1] = [Word("rm"), Word("-r")]
+            if not any("{" in word.text for word in command):
+                command.append(Word("{}"))
             reader.run_words(with_found(command, Word(OUTPUT)), f"fd {text}")
             break
     return OUTPUT

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.git_hooks import run_hooks
 from atlas_gate.option_commands import option_values
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, Part, Word, name_set
+from atlas_gate.path_forms import plain_path
 from atlas_gate.reader import Handler, Reader
 
 _GIT_COMMAND_SETTINGS = re.compile(
@@ -17,6 +19,7 @@ _GIT_COMMAND_SETTINGS = re.compile(
 
 _GIT_RUNS_HOOKS = name_set("commit push pull merge rebase checkout switch am gc cherry-pick revert")
 
+_SECTION = re.compile(r"\s*+\[\s*+([\w.-]++)(?:\s++\"([^\"]*)\")?\s*+\]")
 _SENDS = ("to-cmd", "cc-cmd", "header-cmd", "sendmail-cmd", "smtp-server")
 _GIT_VALUES = ("C", "c", "git-dir", "work-tree", "namespace", "exec-path", "config-env")
 
@@ -25,10 +28,16 @@ def _git(reader: Reader, part: Part) -> str:
     words = part.arguments
     start = first_operand(words, with_value=_GIT_VALUES)
     options = read_options(words[:start], with_value=_GIT_VALUES)
+    hooks_folder: str | None = None
+    folder = reader.state.folder
     for name, value in (*options.values, *options.long):
         if name == "c":
             setting, _, command = value.partition("=")
             _git_setting(reader, setting, command)
+            if setting.lower() == "core.hookspath":
+                hooks_folder = command
+        elif name == "C":
+            folder = plain_path(value, folder)
     if start >= len(words):
         return OUTPUT
     verb, rest = words[start].text, words[start + 1 :]
@@ -37,6 +46,7 @@ def _git(reader: Reader, part: Part) -> str:
         for path, hook in list(reader.state.files.items()):
             if "/.git/hooks/" in path:
                 reader.run_text(hook, "git hook")
+    run_hooks(reader, verb, texts, folder, hooks_folder)
     match verb:
         case "rebase":
             between = read_options(rest, with_value=("x", "exec")).value("x", "exec")
@@ -86,6 +96,19 @@ def _git(reader: Reader, part: Part) -> str:
             if isinstance(aliased, str):
                 _run_git_alias(reader, aliased, rest)
     return OUTPUT
+
+
+def run_git_settings(reader: Reader, text: str) -> None:
+    """Read what a file of Git's settings makes it run."""
+    section = ""
+    for line in text.splitlines():
+        header = _SECTION.match(line)
+        if header is not None:
+            section = f"{header[1]}.{header[2]}" if header[2] else header[1]
+            continue
+        name, equals, value = line.partition("=")
+        if equals:
+            _git_setting(reader, f"{section}.{name.strip()}", value.strip().strip('"'))
 
 
 def _git_setting(reader: Reader, setting: str, command: str) -> None:

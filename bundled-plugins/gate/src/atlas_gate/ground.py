@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from atlas_gate.settings import TrustSettings
@@ -30,6 +31,8 @@ def real_world(
         list_folder=list_folder,
         real_path=os.path.realpath,
         other_homes=other_homes(home, atlas_home),
+        code_folders=code_folders(),
+        start_folders=start_folders(),
     )
 
 
@@ -38,6 +41,24 @@ def other_homes(home: Path, atlas_home: Path) -> tuple[str, ...]:
     root = home / ".atlas"
     found = [root, *(Path(root / "homes" / name) for name in list_folder(str(root / "homes")))]
     return tuple(str(one) for one in found if one != atlas_home)
+
+
+@cache
+def start_folders() -> tuple[str, ...]:
+    """Return where this Python looks for packages and for what it runs when it starts."""
+    found = [sys.prefix, *(entry for entry in sys.path if Path(entry).is_absolute())]
+    return tuple(dict.fromkeys(os.path.realpath(entry) for entry in found if Path(entry).is_dir()))
+
+
+@cache
+def code_folders() -> tuple[str, ...]:
+    """Return the packages of Atlas this process could import, wherever they are installed."""
+    found = [f"{folder}/{name}" for folder in start_folders() for name in list_folder(folder) if _is_package(name)]
+    return tuple(dict.fromkeys(os.path.realpath(one) for one in found if Path(one).is_dir()))
+
+
+def _is_package(name: str) -> bool:
+    return name.startswith("atlas_")
 
 
 def read_file(path: str) -> bytes | None:

@@ -47,6 +47,14 @@ _DISK_VERBS = (
     "randomdisk",
 )
 _WRITERS = name_set("cp mv install tee ddrescue dd_rescue dcfldd rsync pv")
+# They write an image back to the disk they are given.
+_RESTORERS = name_set(
+    "partclone.restore partclone.dd partclone.ext2 partclone.ext3 partclone.ext4 partclone.xfs partclone.btrfs "
+    "partclone.fat partclone.fat16 partclone.fat32 partclone.vfat partclone.exfat partclone.ntfs partclone.ntfsfixboot "
+    "partclone.f2fs partclone.hfsplus partclone.hfsp partclone.apfs partclone.jfs partclone.minix partclone.nilfs2 "
+    "partclone.reiser4 partclone.udf partclone.vmfs ntfsclone"
+)
+_LAST_IS_DISK = name_set("qemu-img bmaptool rpi-imager e2image partimage fsarchiver ocs-sr")
 _WIPERS = frozenset(["wipefs", "blkdiscard", "shred", "scrub", "badblocks"])
 
 
@@ -130,9 +138,29 @@ def _writes_disk(part: Part, ground: Ground) -> bool:
 
 
 def _outputs_to_disk(part: Part, ground: Ground) -> bool:
-    options = read_options(part.arguments, with_value=("o", "O", "output", "output-document"))
-    target = options.value("o", "O", "output", "output-document")
+    names = ("o", "O", "output", "output-document", "overwrite", "restore_raw_file")
+    options = read_options(part.arguments, with_value=names)
+    target = options.value(*names)
     return target is not None and ground.is_raw_disk(part, Word(target))
+
+
+def _restores_disk(part: Part, ground: Ground) -> bool:
+    """`qemu-img convert image /dev/sda`: the disk is the last operand, or behind `dest=`."""
+    if part.name == "qemu-img" and part.texts[:1] != ["convert"] and part.texts[:1] != ["dd"]:
+        return False
+    if part.name == "bmaptool" and part.texts[:1] != ["copy"]:
+        return False
+    reads = any(text in ("save", "savefs", "savedisk", "probe", "info", "saveparts") for text in part.texts)
+    targets = [Word(text.rpartition("=")[2]) for text in part.texts if re.search(r"(?:^|,)(?:dest|of)=", text)]
+    operands = read_options(part.arguments, with_value=tuple("fOoSmT")).operands
+    return not reads and any(ground.is_raw_disk(part, word) for word in (*targets, *operands[-1:]))
+
+
+def _sleeps_until(part: Part, ground: Ground) -> bool:
+    """`rtcwake -m off`: the machine is gone until a clock wakes it."""
+    mode = read_options(part.arguments, with_value=("m", "mode", "d", "device", "s", "seconds", "t", "time", "date"))
+    dry = mode.has("n", "dry-run")
+    return not dry and (mode.value("m", "mode") or "").lstrip("=") in ("off", "disk", "mem")
 
 
 def _redirects_to_disk(part: Part, ground: Ground) -> bool:
@@ -238,6 +266,9 @@ HARDLINE = RuleList(
         Rule("never.raw-disk", _RAW, _writes_disk, _WRITERS | {"dd"}),
         Rule("never.raw-disk", _RAW, _wipes_disk, _WIPERS | {"truncate", "fallocate"}),
         Rule("never.raw-disk", _RAW, _outputs_to_disk, frozenset(("curl", "wget", "sort", "gcc", "git"))),
+        Rule("never.raw-disk", _RAW, _outputs_to_disk, _RESTORERS),
+        Rule("never.raw-disk", _RAW, _restores_disk, _LAST_IS_DISK),
+        Rule("never.power", _POWERS, _sleeps_until, frozenset(("rtcwake",))),
         Rule("never.kill-all", _KILLS, _kills_all, frozenset(("kill", "killall5", "pkill", "killall", "taskkill"))),
         Rule("never.power", _POWERS, _powers_off, name_set("shutdown reboot halt poweroff init telinit kexec")),
         Rule("never.power", _POWERS, _manager_powers_off, frozenset(("systemctl", "loginctl", "rc-service"))),

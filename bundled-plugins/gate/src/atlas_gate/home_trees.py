@@ -14,13 +14,17 @@ from typing import Final
 from atlas_gate.found_trees import FIND_PATHS, TELLS_OF, found_trees
 from atlas_gate.parts import ANY, OUTPUT, UNKNOWN, Part, Word, is_constant, name_set
 from atlas_gate.path_forms import plain_path
-from atlas_gate.paths import Ground
+from atlas_gate.paths import ATLAS_SETTINGS, Ground
 from atlas_gate.patterns import matches
 from atlas_gate.tree_readers import TREE_READERS, may_be_closed, names_files_alone
+from atlas_gate.written_files import written_words
 
 _FINDERS: Final = frozenset(("find", "gfind"))
 PROGRAMS: Final = _FINDERS | frozenset(TREE_READERS)
 _HANDED_ON: Final = frozenset(("xargs", "parallel"))
+# How `find` writes a name at any depth.
+_DEEPER: Final = ANY + ANY
+_REMOVERS: Final = name_set("rm unlink shred trash chmod chown")
 # Given a folder these fail, so a folder here stands for the files found in it.
 _PRINTERS: Final = name_set("cat tac head tail nl less more base64 base32 xxd od hexdump strings curl")
 _EXCLUDING: Final = re.compile(r"--(?:exclude(?:-dir|-from)?|ignore(?:-dir)?|skip)|-x|-g|--glob|--iglob|-xr?!?")
@@ -34,6 +38,22 @@ def reads_home_tree(part: Part, ground: Ground) -> bool:
         roots = TREE_READERS[part.name](part)
     base = _changed_folder(part)
     return any(_holds_home(part, ground, word, base) for word in roots)
+
+
+def touches_found_file(part: Part, ground: Ground) -> bool:
+    """Whether a part is given a file of a home that `find` found by its name: `sqlite3 $(find ~ -name atlas.db)`."""
+    words = [word for word in part.arguments if _DEEPER in word.text]
+    if not words or part.name in TELLS_OF - _REMOVERS or (part.name in TREE_READERS and names_files_alone(part)):
+        return False
+    # In quotes, all the names `find` printed are one word.
+    for line in [line for word in words for line in word.text.splitlines() if _DEEPER in line]:
+        folder, _, name = ground.path(part, line).lower().partition(f"/{_DEEPER}/")
+        name = re.sub(f"[{ANY}{OUTPUT}{UNKNOWN}]+", "*", name)
+        if is_constant(folder) and ground.homes_under(folder or "/"):
+            changes = part.name in _REMOVERS or any(line in one.text for one in written_words(part))
+            if may_be_closed(name) or (changes and any(matches(one, name) for one in ATLAS_SETTINGS)):
+                return True
+    return False
 
 
 def reads_found_home(part: Part, ground: Ground) -> bool:
@@ -101,11 +121,14 @@ def _is_left_out(part: Part, ground: Ground, home: str, root: str) -> bool:
 
 def _changed_folder(part: Part) -> str | None:
     """The folder that `tar -C` and `git -C` go to first."""
-    names = ("-C", "--directory", "--cd")
+    names = ("-C", "--directory", "--cd", "--work-tree")
+    for assignment in part.assignments:
+        if assignment.name == "GIT_WORK_TREE" and part.name == "git":
+            return assignment.value
     for word, after in pairwise([*part.arguments, Word("")]):
         if word.text in names:
             return after.text
-        if word.text.startswith(("--directory=", "--cd=")):
+        if word.text.startswith(("--directory=", "--cd=", "--work-tree=")):
             return word.text.partition("=")[2]
     return None
 

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from atlas_gate.lisp_code import lisp_deeds
 from atlas_gate.options import first_operand, read_options
-from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set
+from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set, program_name
+from atlas_gate.paths import SYSTEM_FOLDERS
 from atlas_gate.python_code import Deed, python_deeds
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.script_code import script_deeds
@@ -44,13 +46,14 @@ _LUA = Language("lua", ("e",), ("e", "l"))
 _OTHER = Language(
     "other", ("e", "E", "c", "eval", "execute", "print"), ("e", "E", "c", "eval", "execute", "print", "l", "s")
 )
+_LISP = Language("lisp", ("c", "e", "eval", "E"), (*"cels", "eval", "load", "E"), only_checks=("--version", "--help"))
 _ERLANG = Language("other", ("eval",), ("eval",))
 _APPLESCRIPT = Language("applescript", ("e",), ("e", "l"))
 
 _OTHER_NAMES = name_set(
-    "r rscript julia jshell groovy scala elixir iex ghc runghc octave guile sbcl clojure clj bb racket swift kotlin "
-    "crystal nim raku janet csi"
+    "r rscript julia jshell groovy scala elixir iex ghc runghc octave swift kotlin crystal nim raku"
 )
+_LISP_NAMES = name_set("guile sbcl ecl clisp clojure clj bb racket janet csi chez scheme fennel hy")
 
 LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "py"), _PYTHON),
@@ -63,6 +66,7 @@ LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("lua", "luajit", "lua5.4", "lua5.3", "lua5.2", "lua5.1", "texlua"), _LUA),
     "osascript": _APPLESCRIPT,
     **dict.fromkeys(_OTHER_NAMES, _OTHER),
+    **dict.fromkeys(_LISP_NAMES, _LISP),
     "erl": _ERLANG,
 }
 
@@ -95,11 +99,17 @@ def run_language(reader: Reader, part: Part) -> str:
     if module is not None:
         return _run_module(reader, part, module, words[start:])
     if start < len(words) and words[start].text != "-":
+        if language is _PYTHON and program_name(words[start].text) == "atlas":
+            return reader.run_words(words[start:], part.name, stdin=part.input)
+        if language is _PHP and program_name(words[start].text) in ("artisan", "console", "drush", "wp"):
+            reader.add(Part(words[start:]))
         for path in reader.operand_paths(words[start]):
             text = part.input if path in ("/dev/stdin", "/dev/fd/0") else reader.read_file(path)
             if text is not None:
                 reader.unread(part, text, quiet_output=True, is_code=True)
                 run_code(reader, text, language.name, words[start].shown())
+            else:
+                reader.unread_script(part, path)
     elif part.input:
         reader.unread(part, part.input, is_code=True)
         run_code(reader, part.input, language.name, part.name)
@@ -142,15 +152,17 @@ def run_code(reader: Reader, source: str, language: str, origin: str) -> str:
         reader.faults.append("its code is longer than is read")
     home = reader.world.home
     environment = {"HOME": home, "USERPROFILE": home, "ATLAS_HOME": reader.world.atlas_home}
-    deeds = (
-        python_deeds(source, environment)
-        if language == "python"
-        else script_deeds(source, language, home, reader.deadline.step)
-    )
+    deeds: list[Deed] | None
+    if language == "python":
+        deeds = python_deeds(source, environment)
+    elif language == "lisp":
+        deeds = list(lisp_deeds(source, home, reader.world.atlas_home, reader.deadline.step))
+    else:
+        deeds = script_deeds(source, language, environment, reader.deadline.step)
     if _CONNECTS.search(source) and _HANDS_OVER.search(source):
         reader.add(Part((Word("nc"), Word("-e"), Word("/bin/sh"))))
     if deeds is None:
-        deeds = script_deeds(source, "perl", home, reader.deadline.step)
+        deeds = script_deeds(source, "perl", environment, reader.deadline.step)
     before = reader.origin
     reader.origin = (*before, origin)
     try:
@@ -185,6 +197,13 @@ def _run_deed(reader: Reader, deed: Deed, language: str, *, is_tainted: bool) ->
                 run_code(reader, texts[0], language, "exec")
         case "kill":
             reader.add(Part((Word("kill"), Word(f"-{texts[1]}"), Word(texts[0]))))
+        case "delete-some":
+            # Which of the files under it go is not known: as `find` with a test does, it counts where they matter.
+            path = reader.state.path(texts[0])
+            if path in SYSTEM_FOLDERS or (reader.world.home + "/").startswith(path.rstrip("/") + "/"):
+                reader.add(Part((Word("rm"), Word("-r"), Word(f"{path.rstrip('/')}/{UNKNOWN}"))))
+        case "import":
+            reader.add(Part((Word(texts[0]), Word("imported"))))
         case "print":
             pass
         case "forever-fork":

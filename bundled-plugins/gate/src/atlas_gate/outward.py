@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from atlas_gate.atlas_program import RULES as ATLAS_RULES
 from atlas_gate.home_trees import PROGRAMS as HOME_TREE_PROGRAMS
-from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree
+from atlas_gate.home_trees import left_out_words, reads_found_home, reads_home_tree, touches_found_file
 from atlas_gate.options import asks_for_help, read_options
+from atlas_gate.own_files import RULES as OWN_FILES_RULES
 from atlas_gate.parts import Part, Word, is_constant, name_set
 from atlas_gate.paths import Ground
 from atlas_gate.rules import Rule, RuleList, Verdict
@@ -88,16 +90,6 @@ _GCLOUD_VALUES = [
     "trace-token",
     "location",
 ]
-_ATLAS_READS: dict[str, frozenset[str]] = {
-    "plugins": name_set("list ls show info new validate docs search check"),
-    "plugin": name_set("list ls show info new validate docs search check"),
-    "marketplace": frozenset(["list", "ls", "show", "check", "search"]),
-    "secrets": frozenset(["list", "ls", "check"]),
-    "pairing": frozenset(["list", "ls", "forget"]),
-    "server": frozenset(["status"]),
-    "home": name_set("list ls show create use rename"),
-}
-_ATLAS_ASKS = frozenset(("restore",))
 _LOOKS_ONLY = name_set(
     "ls cd pushd popd du stat tree find test [ echo printf mkdir file realpath readlink dirname basename pwd"
 )
@@ -208,16 +200,6 @@ def _gcloud(part: Part, ground: Ground) -> bool:
     return True
 
 
-def _atlas(part: Part, ground: Ground) -> bool:
-    names = _names(part.arguments, ("home",))
-    if not names or asks_for_help(part.arguments):
-        return False
-    group, verb = names[0], names[1] if len(names) > 1 else ""
-    if group in _ATLAS_ASKS:
-        return True
-    return group in _ATLAS_READS and bool(verb) and verb not in _ATLAS_READS[group]
-
-
 def _touches_atlas(part: Part, ground: Ground) -> bool:
     for redirect in part.redirects:
         kind = ground.atlas_object(ground.path(part, redirect.target))
@@ -248,14 +230,6 @@ def _touches_atlas(part: Part, ground: Ground) -> bool:
             if _is_touched(part, ground, Word(candidate, word.is_pattern), number=number):
                 return True
     return False
-
-
-def _finds_atlas(part: Part, ground: Ground) -> bool:
-    """`find ~ -name atlas.db -exec ...`, from any folder above Atlas's home."""
-    texts = part.texts
-    if "atlas.db" not in texts or not any(text in ("-exec", "-execdir", "-ok", "-delete") for text in texts):
-        return False
-    return any(ground.atlas_home.startswith(ground.path(part, word).rstrip("/") + "/") for word in part.arguments)
 
 
 def _folder_option(part: Part) -> str | None:
@@ -329,11 +303,12 @@ OUTWARD = RuleList(
             _gcloud,
             frozenset(("gcloud",)),
         ),
-        Rule("outward.atlas", "It changes what Atlas itself may do.", _atlas, frozenset(("atlas",))),
+        *ATLAS_RULES,
         Rule("outward.atlas-home", "It touches Atlas's own plugins, data, keys or settings.", _touches_atlas),
-        Rule("outward.atlas-home", "It touches Atlas's own data.", _finds_atlas, frozenset(("find", "gfind"))),
         Rule("outward.atlas-home", _TREE, reads_home_tree, HOME_TREE_PROGRAMS),
         Rule("outward.atlas-home", _TREE, reads_found_home),
+        Rule("outward.atlas-home", "It is given a file of Atlas's own that was searched for.", touches_found_file),
+        *OWN_FILES_RULES,
         Rule("outward.token-file", "It reads or changes a file that holds a token.", _reads_token),
         Rule("outward.environment", "It reads the environment of other processes, keys and all.", _reads_environment),
     ),

@@ -50,6 +50,17 @@ class Parsed:
     fault: str | None
 
 
+def parse_again(text: str, deadline: Deadline) -> Text:
+    """Read a text whose expansions the shell makes a second time, as in a here-document.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    parser = Parser(text, deadline)
+    with deadline.parsing():
+        return Text(tuple(parser.pieces("document")))
+
+
 def parse(text: str, deadline: Deadline) -> Parsed:
     """Read a whole text. A fault leaves the lines before it."""
     parser = Parser(text, deadline)
@@ -364,7 +375,7 @@ class Parser(SimpleParser):
             self.position = before
             self.not_arithmetic.add(before + 2)
             return None
-        return Condition((Text(tuple(content)),))
+        return Condition((Text(tuple(content)),), is_arithmetic=True)
 
     def _redirected(self, body: Node, origin: str, *, is_subshell: bool = False) -> Node:
         redirections: list[Redirection] = []

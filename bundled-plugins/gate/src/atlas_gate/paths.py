@@ -40,6 +40,10 @@ ATLAS_CLOSED: Final = ("plugins", "plugin-data", "secrets", "run")
 # Files that stand for what is closed: a filter that lets none of them through reads none.
 ATLAS_CLOSED_FILES: Final = ("secrets/vault.json", "secrets/vault.key", "run/server.json", "atlas.db")
 ATLAS_SETTINGS: Final = ("config.toml", "mcp.json", "models.toml")
+# Files of a repository that hold commands Git runs by itself.
+GIT_RUNS: Final = re.compile(
+    r"/\.git/(?:(?:modules|worktrees)/(?:(?!hooks/)[^/]++/)++)?(?:hooks/.|config(?:\.worktree)?$)", re.IGNORECASE
+)
 _TOKEN_FILES = re.compile(
     r"/\.config/(?:gh/hosts\.ya?ml|gws/.*(?:credential|token).*|gcloud/(?:access_tokens\.db|credentials\.db"
     r"|application_default_credentials\.json|legacy_credentials(?:/.*)?))$"
@@ -85,6 +89,19 @@ class Ground:
         """The homes of Atlas that a folder holds, at any depth."""
         above = path.rstrip("/").lower() + "/"
         return [home for home in self.atlas_homes if home.startswith(above)]
+
+    def in_atlas_home(self, path: str, *, is_pattern: bool = False) -> bool:
+        """Whether a path is a home of Atlas or anything in one."""
+        plain = path.lower()
+        for home in self.atlas_homes:
+            if plain == home or plain.startswith(home + "/"):
+                return True
+            if is_pattern or ANY in plain:
+                depth = home.count("/") + 1
+                above = "/".join(plain.replace(ANY, "*").split("/")[:depth])
+                if _GLOB.search(above) and matches_path(above, home):
+                    return True
+        return False
 
     def path(self, part: Part, word: Word | str) -> str:
         """A path made plain, from the folder the part runs in."""
@@ -166,6 +183,9 @@ def _object_of(home: str, plain: str, *, is_pattern: bool) -> str | None:
         return "home"
     if plain.startswith(home + "/"):
         inside = plain[len(home) + 1 :]
+        if inside.startswith("homes/"):
+            # A home made a moment ago is on no list: it is known by where it lies.
+            inside = inside.split("/", 2)[2] if inside.count("/") > 1 else ""
         first = inside.split("/")[0]
         if first in ATLAS_CLOSED or first.startswith("atlas.db"):
             return "closed"

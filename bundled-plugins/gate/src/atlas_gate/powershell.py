@@ -51,6 +51,8 @@ class PowerShellReader(PowerShellValues):
             "null": [""],
             "args": [],
         }
+        # What listings of a whole tree put out: the folder, and the names they kept to.
+        self.walked: dict[str, tuple[str, str]] = {}
         self._depth = 0
         self._called: set[tuple[int, tuple[str, ...]]] = set()
 
@@ -163,6 +165,8 @@ class PowerShellReader(PowerShellValues):
         _, _, redirects = self._words(tokens[at:])
         self.reader.add(Part((), redirects=tuple(redirects)))
         for redirect in redirects:
+            if redirect.operator == ">" and not "".join(values):
+                self.add_equal(["truncate", "-s", "0"], [redirect.target], "$null")
             self.reader.state.files[self.reader.state.path(redirect.target)] = "\n".join(values)
         return []
 

@@ -33,6 +33,7 @@ ALIASES: Final[dict[str, str]] = {
     **dict.fromkeys(("ni", "md", "mkdir"), "new-item"),
     **dict.fromkeys(("kill", "spps"), "stop-process"),
     "spsv": "stop-service",
+    "sls": "select-string",
     "sajb": "start-job",
     **dict.fromkeys(("saps", "start"), "start-process"),
     **dict.fromkeys(("%", "foreach"), "foreach-object"),
@@ -130,6 +131,8 @@ def _remove(reader: PowerShellReader, call: Call) -> list[str]:
             Word(f"{word.text.rstrip('*/').rstrip(chr(92))}\\{one.text}", True) for word in words for one in filters
         ]
     words += [reader.pattern(value) for value in call.piped if value != OUTPUT or not words]
+    # What a listing of everything below a folder puts out is everything, whatever the switch says.
+    recursive = recursive or any(word.text in reader.walked and not reader.walked[word.text][1] for word in words)
     flags = [Word("-r")] if recursive else []
     reader.add_equal(["rm"], [*flags, *words], "Remove-Item")
     return []
@@ -179,9 +182,25 @@ def _fetch(reader: PowerShellReader, call: Call) -> list[str]:
 
 def _get_content(reader: PowerShellReader, call: Call) -> list[str]:
     words = call.values("path", "literalpath", switches=_SWITCHES)
+    words += [reader.pattern(value) for value in call.piped if value != OUTPUT]
     reader.add_equal(["cat"], words, "Get-Content")
+    _read_below(reader, call, words)
     texts = [reader.reader.read_file(reader.reader.state.path(word), is_script=False) for word in words]
     return [OUTPUT if text is None else text for text in texts]
+
+
+def _read_below(reader: PowerShellReader, call: Call, words: list[Word]) -> None:
+    """List the search that reading every file a listing went through comes to."""
+    for word in words:
+        folder, name = reader.walked.get(word.text, ("", ""))
+        if folder:
+            narrowed = [Word(f"--include={name}")] if name else []
+            reader.add_equal(["grep", "-r"], [*narrowed, Word("x"), Word(folder)], call.name)
+
+
+def _select_string(reader: PowerShellReader, call: Call) -> list[str]:
+    _read_below(reader, call, [reader.pattern(value) for value in call.piped])
+    return [OUTPUT]
 
 
 def _write_content(reader: PowerShellReader, call: Call) -> list[str]:
@@ -198,9 +217,15 @@ def _list(reader: PowerShellReader, call: Call) -> list[str]:
     narrowed = call.has("filter", "include", "exclude")
     reader.add_equal(["ls"], words, "Get-ChildItem")
     name = OUTPUT if narrowed else "*"
-    return [
-        word.text if word.is_pattern else f"{word.text.rstrip('/' + chr(92))}\\{name}" for word in words or [Word(".")]
-    ]
+    found: list[str] = []
+    for word in words or [Word(".")]:
+        found.append(word.text if word.is_pattern else f"{word.text.rstrip('/' + chr(92))}\\{name}")
+        if call.has("recurse") or "-s" in (one.text for one in call.words):
+            kept = next((one.text for named in ("filter", "include") for one in _named(call, named)), "")
+            kept = kept or ("*" if narrowed else "")
+            folder = re.sub(r"[\\/]\*$", "", word.text)
+            reader.walked[found[-1]] = (folder, kept)
+    return found
 
 
 def _item(reader: PowerShellReader, call: Call) -> list[str]:
@@ -406,7 +431,7 @@ COMMANDS: dict[str, Command] = {
     "new-item": _equal("touch"),
     "clear-item": _equal("truncate", "-s", "0"),
     "test-path": _data_only,
-    "select-string": _data_only,
+    "select-string": _select_string,
     "get-help": _data_only,
 }
 

@@ -16,6 +16,7 @@ from atlas_gate import (
     remote_programs,
     runners,
     schedules,
+    second_readings,
     shell_escapes,
     shells,
     wrappers,
@@ -88,6 +89,9 @@ BY_NAME: dict[str, Handler] = {
     **_OWN,
     **{name: shell_escapes.with_marks(_OWN.get(name, shells.run_program)) for name in shell_escapes.MARKED},
 }
+BY_NAME.update(
+    {name: second_readings.with_second_reading(BY_NAME.get(name, shells.run_program)) for name in second_readings.NAMES}
+)
 BY_NAME.update({name: with_option_commands(BY_NAME.get(name, shells.run_program)) for name in PROGRAMS_WITH_COMMANDS})
 
 # What the gate takes for a wrapper, a shell or an interpreter: an "always" for one would allow anything.

@@ -12,16 +12,20 @@ import binascii
 import codecs
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from atlas_gate.atlas_program import is_atlas_package
 from atlas_gate.endless_forks import FORKS, forks_forever
 from atlas_gate.parts import FETCHED, UNKNOWN, name_set
 from atlas_gate.syntax import TEXT_LIMIT
 
-Kind = OneOf["shell", "words", "delete", "remove", "open", "write", "code", "print", "forever-fork", "kill"]
+Kind = OneOf[
+    "shell", "words", "delete", "delete-some", "remove", "open", "write", "code", "print", "forever-fork", "kill",
+    "import",
+]  # fmt: skip
 # Loops over constant lists are followed this many times in all; nested ones multiply.
 TURNS_LIMIT = 2_000
 Value: TypeAlias = "str | list[Value] | None"
@@ -48,7 +52,15 @@ _OPENING_CALLS = name_set(
     "open io.open os.open sqlite3.connect shutil.copy shutil.copyfile shutil.copytree shutil.move "
     "os.rename os.replace os.symlink os.listdir os.scandir glob.glob os.walk"
 )
+_WALKING_CALLS = name_set("os.walk os.fwalk os.listdir os.scandir walk listdir scandir")
+# `for one in sorted(os.walk(x))` goes through as much.
+_PASSES_ON = name_set("sorted list tuple reversed set iter enumerate map filter tqdm itertools.chain")
+_BROAD_NAME = re.compile(r"(?:[*?.]|\[[^\]]{0,64}\])+")
 _KNOWN_CALLS = FORKS | _SHELL_CALLS | _PROCESS_CALLS | _DELETING_CALLS | _REMOVING_CALLS | _OPENING_CALLS
+_IMPORTING_CALLS = name_set(
+    "__import__ builtins.__import__ importlib.import_module importlib.__import__ importlib.util.find_spec "
+    "runpy.run_module pkgutil.resolve_name pydoc.locate"
+)
 _FETCHING_CALLS = name_set(
     "urllib.request.urlopen requests.get requests.request httpx.get urllib2.urlopen requests.post"
 )
@@ -82,16 +94,24 @@ class _Walker(ast.NodeVisitor):
         self.deeds: list[Deed] = []
         self.turns = 0
         self.stars: list[str] = []
+        self.walks: set[tuple[int, str]] = set()
         self.names: dict[str, str] = {}
         self.values: dict[str, Value] = {}
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
+            self._imported(alias.name)
             self.names[alias.asname or alias.name.split(".")[0]] = (
                 alias.name if alias.asname else alias.name.split(".")[0]
             )
 
+    def _imported(self, module: Value) -> None:
+        if isinstance(module, str) and is_atlas_package(module):
+            self.deeds.append(Deed("import", (module,)))
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if not node.level:
+            self._imported(node.module)
         for alias in node.names:
             if alias.name == "*" and node.module:
                 self.stars.append(node.module)
@@ -107,6 +127,7 @@ class _Walker(ast.NodeVisitor):
                 self.values[target.id] = self._value(node.value)
 
     def visit_For(self, node: ast.For) -> None:
+        self._walked(node.iter, node.body)
         values = self._value(node.iter)
         if not (isinstance(node.target, ast.Name) and isinstance(values, list) and values):
             self.generic_visit(node)
@@ -118,6 +139,68 @@ class _Walker(ast.NodeVisitor):
                 self.visit(statement)
         for statement in node.orelse:
             self.visit(statement)
+
+    def _walked(self, walked: ast.expr, body: Sequence[ast.AST], *, is_narrowed: bool = False) -> None:
+        """A loop over what is in a folder that deletes what it comes to, deletes what is in the folder."""
+        while isinstance(walked, ast.Call) and self.dotted(walked.func) in _PASSES_ON and walked.args:
+            walked = walked.args[-1]
+        found = self._folder_walked(walked)
+        if found is None:
+            return
+        folder, name = found
+        if (id(walked), folder) in self.walks:
+            return  # a loop around it comes to the same again
+        self.walks.add((id(walked), folder))
+        removing = [one for statement in body for one in ast.walk(statement) if self._removes(one)]
+        if not removing:
+            return
+        guarded = {
+            id(one)
+            for statement in body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.If | ast.IfExp) and self._keeps_to_some(node.test)
+            for one in ast.walk(node)
+        }
+        if name:
+            self._add("remove", f"{folder.rstrip('/')}/{name}")
+        elif is_narrowed or all(id(one) in guarded for one in removing):
+            self._add("delete-some", folder)
+        else:
+            self._add("delete", folder)
+
+    def _keeps_to_some(self, test: ast.expr) -> bool:
+        return any(isinstance(one, ast.Compare | ast.Call) and not self._only_tells(one) for one in ast.walk(test))
+
+    def _folder_walked(self, node: ast.AST) -> tuple[str, str] | None:
+        """The folder a call goes through, and the names it keeps to, if any."""
+        if not isinstance(node, ast.Call):
+            return None
+        name = self.dotted(node.func)
+        if name in _WALKING_CALLS:
+            folder = self._value(node.args[0]) if node.args else "."
+            return (folder, "") if isinstance(folder, str) else None
+        if name in ("glob.glob", "glob.iglob", "iglob") and node.args:
+            pattern = self._value(node.args[0])
+            return _split_pattern(pattern) if isinstance(pattern, str) else None
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("rglob", "glob", "iterdir", "walk"):
+            folder = self._value(node.func.value)
+            pattern = self._value(node.args[0]) if node.args else "*"
+            if isinstance(folder, str) and isinstance(pattern, str):
+                return _split_pattern(f"{folder.rstrip('/')}/{pattern}")
+        return None
+
+    def _removes(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.dotted(node.func)
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr in ("unlink", "rmdir") and not node.args
+        return name in _REMOVING_CALLS or name in _DELETING_CALLS or is_method or name == "os.truncate"
+
+    def _only_tells(self, node: ast.AST) -> bool:
+        """Whether a test tells a file from a folder, which keeps to nothing."""
+        return isinstance(node, ast.Call) and self.dotted(node.func).rpartition(".")[2] in (
+            "is_file", "isfile", "is_dir", "isdir", "exists", "islink", "is_symlink", "access", "join", "path"
+        )  # fmt: skip
 
     def _turns(self, values: list[Value]) -> Iterator[Value]:
         """The values a loop takes, as long as all loops together stay below a limit; always the first."""
@@ -135,6 +218,7 @@ class _Walker(ast.NodeVisitor):
 
     def _comprehension(self, node: ast.AST, element: ast.expr, generators: list[ast.comprehension]) -> None:
         first = generators[0]
+        self._walked(first.iter, [element], is_narrowed=bool(first.ifs))
         values = self._value(first.iter)
         self.generic_visit(node)
         if isinstance(first.target, ast.Name) and isinstance(values, list):
@@ -187,6 +271,10 @@ class _Walker(ast.NodeVisitor):
             self._add("code", first)
         elif name in ("print", "sys.stdout.write"):
             self._add("print", " ".join(value if isinstance(value, str) else UNKNOWN for value in arguments))
+        elif name == "map" and len(node.args) == 2 and self.dotted(node.args[0]) in _REMOVING_CALLS | _DELETING_CALLS:
+            self._walked(node.args[1], [ast.Call(func=node.args[0], args=[], keywords=[])])
+        elif name in _IMPORTING_CALLS:
+            self._imported(first)
         elif name == "os.kill":
             self._add("kill", [_number(node.args[0] if node.args else None) or UNKNOWN, _signal(node, self.dotted)])
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _PATH_METHODS:
@@ -292,7 +380,7 @@ class _Walker(ast.NodeVisitor):
         if tail in ("Path", "PosixPath", "PurePath", "join") and (name.endswith(("Path", "path.join"))):
             return "/".join(text if isinstance(text, str) else UNKNOWN for text in arguments).replace("//", "/")
         if tail in ("expanduser", "expandvars", "abspath", "realpath", "str", "quote", "fspath", "bytes") and first:
-            return first.replace("~", self.home, 1).replace("$HOME", self.home) if isinstance(first, str) else first
+            return self._expanded(first) if isinstance(first, str) else first
         if name in ("os.environ.get", "os.getenv") and isinstance(first, str):
             return self.environment.get(first)
         if name == "shlex.split" and isinstance(first, str):
@@ -311,6 +399,11 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.func, ast.Attribute):
             return self._method_value(node.func, arguments)
         return None
+
+    def _expanded(self, text: str) -> str:
+        for name, value in self.environment.items():
+            text = text.replace(f"${name}", value).replace(f"${{{name}}}", value)
+        return text.replace("~", self.home, 1)
 
     def _method_value(self, function: ast.Attribute, arguments: list[Value]) -> Value:
         owner = self._value(function.value)
@@ -339,6 +432,14 @@ class _Walker(ast.NodeVisitor):
                 return "/".join([owner, *(text if isinstance(text, str) else UNKNOWN for text in arguments)])
             case _:
                 return None
+
+
+def _split_pattern(pattern: str) -> tuple[str, str]:
+    """The folder in front of the stars, and the last name where it keeps to some files."""
+    names = pattern.split("/")
+    first = next((at for at, name in enumerate(names) if re.search(r"[*?\[]", name)), len(names) - 1)
+    last = names[-1]
+    return "/".join(names[:first]) or "/", "" if _BROAD_NAME.fullmatch(last) else last
 
 
 _DECODERS: dict[str, Callable[[str], str]] = {

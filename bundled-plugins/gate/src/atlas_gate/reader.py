@@ -8,6 +8,7 @@ made of (`echo`, `printf`, `base64 -d` and their kind, in the module `filters`).
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -40,6 +41,10 @@ from atlas_gate.world import SCRIPT_LIMIT_BYTES, World
 DEPTH_LIMIT: Final = 24
 # How many links made in the line are followed.
 LINK_LIMIT: Final = 256
+# Folders and files that are looked at for scripts that `find` hands on, and scripts of those that are read.
+FOLDER_LIMIT: Final = 2_000
+SCRIPTS_LIMIT: Final = 200
+_GIVERS: Final = frozenset(("xargs", "parallel"))
 _TOO_MANY_LINKS: Final = "it makes more links than can be followed"
 
 
@@ -221,9 +226,41 @@ class Reader(Walker):
         if path and path not in self.scripts:
             self.scripts[path] = ScriptRead(path, hashlib.sha256(content).hexdigest())
 
+    def unread_script(self, part: Part, path: str) -> None:
+        """Note a script whose name another program or a loop gives, and which cannot be read before."""
+        given = bool(_GIVERS.intersection(self.origin)) or any(one.startswith(("find ", "fd ")) for one in self.origin)
+        name = path.rpartition("/")[2]
+        marked = ANY in name or "*" in name or not is_constant(name)
+        if marked and (given or self.loops or OUTPUT in name or ANY in name):
+            folder = path.rpartition("/")[0] or "/"
+            if is_constant(path) and ANY not in folder and any(True for _ in self.world.list_folder(folder)):
+                return  # no file has such a name: nothing runs
+            self.unread(part, UNKNOWN)
+
+    def _files_below(self, folder: str, pattern: str) -> list[str]:
+        """The files of a name at any depth under a folder, with an unknown one where there are too many to look at."""
+        found: list[str] = []
+        waiting = deque([folder.rstrip("/")])
+        for _ in range(FOLDER_LIMIT):
+            if not waiting:
+                return found
+            where = waiting.popleft()
+            for name in self.world.list_folder(where or "/"):
+                self.deadline.step()
+                waiting.append(f"{where}/{name}")
+                if matches(name, pattern):
+                    found.append(f"{where}/{name}")
+            if len(found) > SCRIPTS_LIMIT:
+                break
+        return [*found[:SCRIPTS_LIMIT], f"{folder}/{OUTPUT}"] if waiting else found
+
     def operand_paths(self, word: Word) -> list[str]:
         """The files a word names: itself, or what its pattern matches."""
         path = self.state.path(word)
+        folder, deeper, name = path.partition(f"/{ANY}{ANY}/")
+        if deeper and is_constant(folder):
+            pattern = name.replace(ANY, "*").replace(OUTPUT, "*")
+            return self._files_below(folder, pattern) or [path]
         if ANY in path:
             path, word = path.replace(ANY, "*"), Word(path, True)
         if not word.is_pattern or not is_constant(path):

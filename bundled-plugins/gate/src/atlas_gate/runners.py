@@ -70,6 +70,8 @@ def _runner(reader: Reader, part: Part) -> str:
     start = first_operand(words, with_value=with_value)
     if part.name == "dotenv" and start < len(words) and words[start].text not in ("run", "get", "set", "list", "unset"):
         return reader.run_words(words[start:], "dotenv", stdin=part.input)
+    if part.name == "uv" and [word.text for word in words[start : start + 2]] == ["tool", "run"]:
+        start += 1
     if start >= len(words) or words[start].text not in verbs:
         return OUTPUT
     rest = words[start + 1 :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from atlas_gate.endless_forks import tokens_fork_forever
 from atlas_gate.parts import UNKNOWN, name_set
@@ -46,8 +46,21 @@ _OPENS = name_set(
     "fopen file_get_contents file_put_contents DatabaseSync Database unlinkSync unlink appendFileSync"
 )
 _PRINTS = frozenset(("print", "puts", "log", "say", "write"))
-_HOME = re.compile(
-    r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|process\.env\.HOME|\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|Dir\.home|getenv\(['\"]HOME['\"]\)"
+_SHOWS = _PRINTS | name_set("echo println printf p pp warn error")
+_VARIABLE = r"(HOME|USERPROFILE|ATLAS_HOME)"
+_KEY = rf"\s*+['\"]{_VARIABLE}['\"]\s*+"
+_HOME_CALLS = r"(?:require\(['\"](?:node:)?os['\"]\)\.|os\.)?homedir\(\)|Dir\.home(?:\(\))?"
+# Inside a string that the language fills in, and anywhere else.
+_FILLED = re.compile(
+    rf"[$#]\{{\s*+(?:process\.env\.{_VARIABLE}|(?:process\.env|ENV)\[{_KEY}\]|{_HOME_CALLS})\s*+\}}"
+    rf"|\$ENV\{{['\"]?{_VARIABLE}['\"]?\}}(?=[/\w\"\\])"
+)
+_HELD = re.compile(
+    rf"{_HOME_CALLS}|(?:process|Bun|import\.meta)\.env\.{_VARIABLE}\b"
+    rf"|(?:process\.env|\bENV|\$_ENV|\$_SERVER|\bENVIRON)\[{_KEY}\]|\$ENV\{{\s*+['\"]?{_VARIABLE}['\"]?\s*+\}}"
+    rf"|\bENV\.fetch\({_KEY}[^)]{{0,200}}\)|\(getenv\s++\"{_VARIABLE}\"\)"
+    rf"|(?:System\.|Sys\.|os\.|Deno\.)?(?:get_?env|env\.get)\({_KEY}(?:,[^)]{{0,200}})?\)",
+    re.IGNORECASE,
 )
 _DECODES = re.compile(
     r"(?:decode_base64|atob|base64_decode|Base64\.decode64|Buffer\.from)\(\s*(['\"])([A-Za-z0-9+/=]+)\1"
@@ -89,10 +102,12 @@ def _plain_javascript(tokens: list[tuple[str, str]], source: str) -> list[tuple[
     return found
 
 
-def script_deeds(source: str, language: str, home: str, step: Callable[[int], None]) -> list[Deed]:
+def script_deeds(source: str, language: str, environment: Mapping[str, str], step: Callable[[int], None]) -> list[Deed]:
     """What the source does, as far as its calls hold constant strings. `step` may end it by raising."""
     source = _DECODES.sub(_decoded, source)
-    source = _HOME.sub(lambda _: f"'{home}'", source)
+    source = _FILLED.sub(lambda match: _held(match, environment), source)
+    source = _HELD.sub(lambda match: f"'{_held(match, environment)}'", source)
+    atlas_home = environment.get("ATLAS_HOME", "")
     deeds: list[Deed] = []
     tokens: list[tuple[str, str]] = []
     for match in _TOKENS[language].finditer(source):
@@ -116,6 +131,9 @@ def script_deeds(source: str, language: str, home: str, step: Callable[[int], No
         if re.search(r"\bunlink\s*\([^)]*recursive\s*=\s*T", source):
             source_tokens = [("name", "rmtree") if text == "unlink" else (kind, text) for kind, text in tokens]
             tokens = source_tokens
+    if atlas_home:
+        deeds.extend(_named_in(tokens, atlas_home, environment.get("HOME", ""), step))
+    deeds.extend(_kills(tokens))
     ticks_run = language in ("perl", "php")
     for index, (kind, text) in enumerate(tokens):
         step(1)
@@ -130,7 +148,9 @@ def script_deeds(source: str, language: str, home: str, step: Callable[[int], No
             ):
                 continue
             strings = _call_strings(tokens, index + 1, values)
-            if strings:
+            if strings and language == "javascript" and text in _DELETES and _names_one(tokens, index + 1):
+                deeds.append(Deed("remove", (strings[0],)))
+            elif strings:
                 deeds.append(_deed(text, strings))
     if language == "applescript":
         for match in re.finditer(
@@ -140,6 +160,64 @@ def script_deeds(source: str, language: str, home: str, step: Callable[[int], No
         for match in re.finditer(r"do shell script\s+\"((?:\\.|[^\"\\])*)\"", source):
             deeds.append(Deed("shell", (_text(f'"{match[1]}"'),)))
     return deeds
+
+
+def _names_one(tokens: list[tuple[str, str]], index: int) -> bool:
+    """Whether a call of `fs.rm` deletes the one file it names: its options are written out, without `recursive`."""
+    depth = 0
+    call: list[tuple[str, str]] = []
+    for token in tokens[index : index + 40]:
+        depth += (token[1] == "(") - (token[1] == ")")
+        call.append(token)
+        if depth <= 0:
+            break
+    texts = [text for _, text in call]
+    is_plain = texts[:1] == ["("] and call[1][0] == "string" and texts[-1] == ")"
+    if not is_plain or any(text.strip("'\"") in ("recursive", "...", "[") for text in texts):
+        return False
+    behind = texts[2:-1]
+    is_written = behind[:2] == [",", "{"] and behind[-1] == "}" and "." not in behind
+    return not behind or is_written or behind[:3] == [",", "(", ")"]
+
+
+def _kills(tokens: list[tuple[str, str]]) -> Iterator[Deed]:
+    """A signal to every process: `kill 9, -1`, `Process.kill("KILL", -1)`, `process.kill(-1)`, `posix_kill(-1, 9)`."""
+    for index, (kind, text) in enumerate(tokens):
+        if kind != "name" or text not in ("kill", "posix_kill", "pskill"):
+            continue
+        call: list[str] = []
+        for _, one in tokens[index + 1 : index + 20]:
+            if one in (")", ";", "}"):
+                break
+            call.append(one)
+        for at, one in enumerate(call[:-1]):
+            if one == "-" and call[at + 1] == "1" and (at == 0 or call[at - 1] in ("(", ",", ">")):
+                others = at > 1 or "," in call[at:]
+                # A process of its own has a number in front: `child.kill(-1)` would be a signal, not a target.
+                if others or (index > 1 and tokens[index - 2][1].lower() == "process"):
+                    yield Deed("kill", ("-1", "9"))
+
+
+def _named_in(tokens: list[tuple[str, str]], atlas_home: str, home: str, step: Callable[[int], None]) -> Iterator[Deed]:
+    """Files of Atlas's home that any string names, printed texts left out: whatever the call, it is given them."""
+    for index, (kind, text) in enumerate(tokens):
+        step(1)
+        if kind not in ("string", "ticks", "quotes") or (atlas_home not in text and "~/" not in text):
+            continue
+        befores = [tokens[at][1] for at in range(max(index - 2, 0), index)]
+        if any(before in _SHOWS for before in befores):
+            continue
+        path = _call_strings([("mark", "("), *tokens[index : index + 12], ("mark", ")")], 0, {})
+        for one in path[:1]:
+            plain = home + one[1:] if one.startswith("~/") else one
+            at = plain.find(atlas_home)
+            if at >= 0:
+                yield Deed("open", (plain[at:],))
+
+
+def _held(match: re.Match[str], environment: Mapping[str, str]) -> str:
+    """What a variable of the environment holds that the source names; the home where it asks for that."""
+    return environment.get(next((name for name in match.groups() if name), "HOME").upper(), "")
 
 
 def _deed(name: str, strings: list[str]) -> Deed:

@@ -127,6 +127,23 @@ def _editor(reader: Reader, part: Part) -> str:
     return OUTPUT
 
 
+def _emacs(reader: Reader, part: Part) -> str:
+    """`--eval` is code, `-l` and `--script` name files of it; words for an editor come on standard input."""
+    texts = part.texts
+    for at, text in enumerate(texts):
+        name, equals, value = text.lstrip("-").partition("=")
+        value = value if equals else texts[at + 1] if at + 1 < len(texts) else ""
+        if not text.startswith("-") or not name:
+            continue
+        if len(name) > 1 and ("eval".startswith(name) or "execute".startswith(name)):
+            run_code(reader, value, "lisp", f"{part.name} --eval")
+        elif name == "l" or (len(name) > 1 and name in ("load", "script")):
+            source = reader.read_file(reader.state.path(value))
+            if source is not None:
+                run_code(reader, source, "lisp", value)
+    return _editor(reader, part)
+
+
 def _database(reader: Reader, part: Part) -> str:
     for text in (*_commands(part.texts), part.input):
         for line in text.splitlines():
@@ -174,5 +191,6 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("expect", "tclsh", "wish"), _expect),
     **dict.fromkeys(("ftp", "sftp", "lftp", "dc", "mail", "mailx"), run_bang),
     **dict.fromkeys((*_EDITORS, *_DEBUGGERS), _editor),
+    **dict.fromkeys(("emacs", "emacsclient"), _emacs),
     **dict.fromkeys(_DATABASES, _database),
 }

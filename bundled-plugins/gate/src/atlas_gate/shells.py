@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from atlas_gate.code_variables import CODE_VARIABLES, read_code_variable
 from atlas_gate.command_variables import COMMAND_VARIABLES, run_command_variables
 from atlas_gate.filters import passed_on
 from atlas_gate.launchers import names_dangerous
@@ -125,6 +126,8 @@ def run_script(
     output = OUTPUT
     for path in paths:
         text = text if text is not None and path == script.text else reader.read_file(path)
+        if text is None:
+            reader.unread_script(part, path)
         if text is None or "\0" in text[:1024]:
             continue
         reader.unread(part, text, quiet_output=same_shell)
@@ -183,6 +186,8 @@ def _declare(reader: Reader, part: Part) -> str:
             reader.set_variable(name, value)
         if name in COMMAND_VARIABLES and value:
             reader.run_text(value, name)
+        elif name in CODE_VARIABLES and part.name != "local":
+            read_code_variable(reader, part, name, value)
     return ""
 
 

@@ -178,6 +178,7 @@ class Condition:
     """`[[ ]]` or `(( ))`: no command, but its words may hold substitutions."""
 
     words: tuple[Text, ...]
+    is_arithmetic: bool = False
 
 
 Node: TypeAlias = Simple | Pipeline | Sequence | Group | For | Loop | Case | Function | Condition

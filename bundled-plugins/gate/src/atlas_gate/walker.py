@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from atlas_gate.deadline import Deadline
+from atlas_gate.deadline import Deadline, TooLongError
 from atlas_gate.expansion import Expander
 from atlas_gate.fork_bomb import is_fork_bomb
-from atlas_gate.parts import UNKNOWN, Assignment, Part, Redirect, Word, is_constant
+from atlas_gate.parser import parse_again
+from atlas_gate.parts import OUTPUT, UNKNOWN, Assignment, Part, Redirect, Word, is_constant
 from atlas_gate.state import State, Value
 from atlas_gate.syntax import (
     AssignmentNode,
@@ -30,6 +31,9 @@ from atlas_gate.world import World
 
 # How many commands the line may come to beyond those written in it: loops and functions multiply.
 REPEAT_LIMIT: Final = 20_000
+# How deep texts that are evaluated again may hold others that are.
+EVALUATION_LIMIT: Final = 8
+_COMPARES: Final = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 _KEYED_ELEMENT = re.compile(r"\[([^\]]+)\]=(.*)", re.DOTALL)
 
@@ -51,6 +55,8 @@ class Walker:
         self.is_captured = False
         self._repeats = 0
         self._processes = 0
+        self._evaluations = 0
+        self.loops = 0
 
     def _run(self, node: Node, stdin: str) -> str:
         self.deadline.step()
@@ -74,10 +80,44 @@ class Walker:
             case Function(name, body):
                 self._define(name, body)
                 return ""
-            case Condition(words):
-                for word in words:
-                    self._expander().single(word)
+            case Condition():
+                self._condition(node)
                 return ""
+
+    def _condition(self, node: Condition) -> None:
+        expander = self._expander()
+        values = [expander.single(word) for word in node.words]
+        if node.is_arithmetic:
+            for value in values:
+                expander.arithmetic(value)
+            return
+        for before, operator, after in zip(["", *values], values, [*values[1:], ""], strict=False):
+            if operator == "-v":
+                self.evaluate(after)
+            elif operator in _COMPARES:
+                expander.arithmetic(before)
+                expander.arithmetic(after)
+
+    def evaluate(self, text: str) -> str:
+        """Expand a text once more, as bash does with the subscript of a name it is given as a word."""
+        if "$" not in text and "`" not in text:
+            return text
+        self._evaluations += 1
+        try:
+            if self._evaluations > EVALUATION_LIMIT:
+                raise UnreadableError("it is evaluated again and again")
+            return self._expander().single(parse_again(text, self.deadline), tilde=False)
+        except TooLongError:
+            raise
+        except UnreadableError as error:
+            self.faults.append(str(error))
+            return OUTPUT
+        finally:
+            self._evaluations -= 1
+
+    def evaluate_arithmetic(self, text: str) -> str:
+        """What an expression comes to that a builtin is given as a word."""
+        return self._expander().arithmetic(text)
 
     def _define(self, name: str, body: Node) -> None:
         self.state.functions[name] = body
@@ -125,6 +165,7 @@ class Walker:
 
     def _loop(self, node: Loop, stdin: str) -> str:
         before, self.input = self.input, stdin
+        self.loops += 1
         output: list[str] = []
         number = 0
         try:
@@ -138,6 +179,7 @@ class Walker:
                     return "".join(output)
         finally:
             self.input = before
+            self.loops -= 1
 
     def _count(self, repeats: int) -> None:
         if repeats:
@@ -146,7 +188,7 @@ class Walker:
                 raise UnreadableError("it repeats too much to be read")
 
     def _expander(self) -> Expander:
-        return Expander(self.state, self._capture, self._open_process, self.deadline.step)
+        return Expander(self.state, self._capture, self._open_process, self.deadline.step, self.evaluate)
 
     def _capture(self, script: Sequence) -> str:
         before, captured, origin = self.state, self.is_captured, self.origin
@@ -220,7 +262,7 @@ class Walker:
         if node.elements is not None:
             return Assignment(node.name, " ".join(w.text for e in node.elements for w in expander.fields(e)))
         if node.subscript is not None:
-            expander.single(node.subscript)
+            expander.arithmetic(expander.single(node.subscript))
         return Assignment(node.name, expander.single(node.value))
 
     def _assign(self, node: AssignmentNode, expander: Expander) -> Assignment:
@@ -241,7 +283,9 @@ class Walker:
         value = expander.single(node.value)
         name = node.name
         if node.subscript is not None:
-            name = f"{name}[{expander.single(node.subscript)}]"
+            subscript = expander.single(node.subscript)
+            expander.arithmetic(subscript)
+            name = f"{name}[{subscript}]"
         if node.appends and self.state.is_set(name):
             already = self.state.lookup(name)
             value = already + value if isinstance(already, str) else value

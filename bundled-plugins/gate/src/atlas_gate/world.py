@@ -44,7 +44,8 @@ class World:
     `read_file` answers the first `SCRIPT_LIMIT_BYTES` + 1 bytes of a regular file, or None when there
     is none; `list_folder` the names in a folder; `real_path` a path with the links that exist followed.
     None of the three may raise or wait. `other_homes` are further homes of Atlas on this machine, whose
-    vaults and settings are as closed as those of `atlas_home`.
+    vaults and settings are as closed as those of `atlas_home`. `code_folders` are the packages Atlas runs
+    from, `start_folders` those in which its Python looks for what to run when it starts.
     """
 
     home: str
@@ -58,3 +59,5 @@ class World:
     list_folder: Callable[[str], Iterable[str]] = _no_names
     real_path: Callable[[str], str] = _same_path
     other_homes: tuple[str, ...] = ()
+    code_folders: tuple[str, ...] = ()
+    start_folders: tuple[str, ...] = ()

@@ -177,6 +177,9 @@ def _run_wrapper(reader: Reader, part: Part) -> str:
         index += 1
     while wrapper.takes_assignments and index < len(words) and _ASSIGNMENT.match(words[index].text):
         index += 1
+    if part.name == "pipx":
+        # Its own options stand behind its verb.
+        index += first_operand(words[index:], with_value=(*wrapper.with_value, "index-url", "pip-args"))
     rest = words[index:]
     if part.name == "entr" and rest and any(re.fullmatch(r"-\w*s\w*", word.text) for word in words[:index]):
         return reader.run_text(rest[0].text, "entr -s")
