@@ -49,12 +49,14 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
                 manifests[name] = manifest
         except AtlasError as error:
             broken[name] = str(error)
-    for folder_path in plugin_folders(folders) if folders else []:
+    own: list[tuple[bool, str, Manifest]] = []
+    for folder in plugin_folders(folders) if folders else []:
         try:
-            manifest = read_manifest(folder_path, source="folder")
-            if manifest.name in manifests:
-                raise ManifestError(f"Another plugin is named {manifest.name} already.")
-            manifests[manifest.name] = manifest
+            manifest = read_manifest(folder, source="folder")
+            own.append((manifest.name != folder.name, folder.name, manifest))
         except AtlasError as error:
-            broken[folder_path.name] = str(error)
+            broken[f"plugins/{folder.name}" if folder.name in manifests else folder.name] = str(error)
+    for _, name, manifest in sorted(own, key=lambda one: one[:2]):  # first those that are called as their folder is
+        if manifests.setdefault(manifest.name, manifest) is not manifest:
+            broken[f"plugins/{name}"] = f"Another plugin is named {manifest.name} already."
     return Found(manifests, broken)

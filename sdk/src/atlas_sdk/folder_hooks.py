@@ -32,6 +32,13 @@ _FIELDS = {
 }  # fmt: skip
 
 
+LONGEST_MATCHER = 500
+# A group that is repeated and repeats something itself, or a reference back.
+_MULTIPLIES = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\\[1-9]")
+SHOWN_CHARS = 120
+"""How much of a command is shown where consent is asked; what is behind it counts all the same."""
+
+
 @dataclass(frozen=True)
 class HookCommand:
     """A command that runs at an event. ``args`` is None for a line that a shell reads.
@@ -54,7 +61,9 @@ class HookCommand:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event
+        at = f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event
+        line = " ".join((self.command, *(self.args or ())))
+        return f"{at}: {line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + '…'}"
 
 
 def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]:
@@ -185,6 +194,8 @@ def compiled(matcher: str) -> re.Pattern[str] | None:
     if _PLAIN.fullmatch(text):
         names = [re.escape(name.strip()) for name in re.split(r"[|,]", text) if name.strip()]
         return re.compile(rf"\A(?:{'|'.join(names)})\Z")
+    if len(text) > LONGEST_MATCHER or _MULTIPLIES.search(text):
+        return None  # it could keep the server busy for hours on the name of a tool
     try:
         return re.compile(text.replace("(?<", "(?P<") if re.search(r"\(\?<[A-Za-z]", text) else text)
     except (re.error, RecursionError, OverflowError):

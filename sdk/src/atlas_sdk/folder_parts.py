@@ -6,6 +6,7 @@ so what was agreed to is what runs. Nothing is imported or started.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -28,6 +29,10 @@ KNOWN_VALUES = {
 _REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
 _BUNDLES = (".mcpb", ".dxt")
 _LONGEST_NAME = 255
+
+
+MOST_HOOKS = 500
+"""No plugin in the wild has fifty."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class FolderParts:
         }
         return tuple((name, names) for name, names in lists.items() if names)
 
+    def fingerprint(self) -> str:
+        """Return a digest of all that the parts would run, to the last character."""
+        whole = [repr(self.hooks), repr(self.mcp), repr(self.monitors)]
+        return hashlib.sha256("\n".join(whole).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
     def secrets(self) -> tuple[str, ...]:
         """Return the secrets that the MCP servers name."""
         return tuple(sorted({name for server in self.mcp for name in server.secrets}))
@@ -122,7 +132,7 @@ def inside(folder: Path, text: str) -> Path | None:
 
 def sources(folder: Path, declared: Json, default: str, what: str, report: Report) -> Iterator[tuple[str, Json]]:
     """Yield each JSON source of a kind of part: the default file, then what the manifest names or holds inline."""
-    seen = set()
+    seen: set[str] = set()
     named = declared if isinstance(declared, list) else [] if declared is None else [declared]
     if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
         named = [declared]  # a list of entries, not of files
@@ -162,16 +172,19 @@ def _is_entry(item: Json) -> bool:
 
 
 def _hooks(folder: Path, declared: Json, report: Report) -> Iterator[HookCommand]:
-    seen = []
+    seen: set[str] = set()
     for where, value in sources(folder, declared, "hooks/hooks.json", "hooks", report):
         for hook in read_hooks(value, where, report):
-            if hook not in seen:  # a manifest may name the default file's hooks once more
-                seen.append(hook)
+            if len(seen) >= MOST_HOOKS:
+                report.refuse(where, f"It has more than {MOST_HOOKS} hooks; the first ones are used.")
+                return
+            if repr(hook) not in seen:  # a manifest may name the default file's hooks once more
+                seen.add(repr(hook))
                 yield hook
 
 
 def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
-    seen = set()
+    seen: set[str] = set()
     for where, value in sources(folder, declared, ".mcp.json", "mcpServers", report):
         servers = value
         for wrapper in ("mcpServers", "servers"):
@@ -213,7 +226,7 @@ def _no_server(config: Json) -> str:
 
 
 def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorEntry]:
-    seen = set()
+    seen: set[str] = set()
     for where, value in sources(folder, declared, "monitors/monitors.json", "monitors", report):
         entries = value.get("monitors", [value]) if isinstance(value, dict) else value
         for number, item in enumerate(entries if isinstance(entries, list) else [entries], 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 
 from .values import Json, read_json
@@ -18,7 +19,10 @@ def read_loose(path: Path) -> tuple[Json, str]:
 
     Raises OSError when it cannot be read, and ValueError with a sentence when it is no JSON even so.
     """
-    if path.stat().st_size > LIMIT_BYTES:
+    found_at = path.stat()
+    if not stat.S_ISREG(found_at.st_mode):
+        raise ValueError("It is no file.")
+    if found_at.st_size > LIMIT_BYTES:
         raise ValueError(f"It is longer than {LIMIT_BYTES:,} bytes.")
     text = path.read_bytes().decode("utf-8-sig", "replace")
     try:

@@ -80,7 +80,7 @@ class Manifest:
     of ``config.toml`` it owns. ``on`` says that it is on from the start, and
     ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either.
     ``adds`` is what a folder's own files add and its lists do not name: hook commands, MCP servers, programs and so
-    on, each kind with what the user reads of it.
+    on, each kind with what the user reads of it; ``fingerprint`` stands for the whole of it.
     """
 
     name: str
@@ -115,3 +115,4 @@ class Manifest:
     notify: bool = False
     dependencies: tuple[Dependency, ...] = ()
     adds: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    fingerprint: str = ""

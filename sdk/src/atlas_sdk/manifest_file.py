@@ -118,7 +118,8 @@ def declared(manifest: Manifest) -> dict[str, Any]:
 
 def digest(manifest: Manifest) -> str:
     """Return the digest of what a plugin declares: consent holds for this and no more."""
-    return hashlib.sha256(json.dumps(declared(manifest), sort_keys=True).encode()).hexdigest()[:32]
+    what = json.dumps(declared(manifest), sort_keys=True) + manifest.fingerprint
+    return hashlib.sha256(what.encode()).hexdigest()[:32]
 
 
 def _folder_manifest(folder: Path, path: Path) -> Manifest:
@@ -134,6 +135,7 @@ def _folder_manifest(folder: Path, path: Path) -> Manifest:
     return replace(
         manifest,
         adds=parts.adds(),
+        fingerprint=parts.fingerprint() if parts.adds() else "",
         requires=(*manifest.requires, *([PROVIDERS] if hosts and PROVIDERS not in manifest.requires else [])),
         network=tuple(dict.fromkeys((*manifest.network, *hosts))),
         secrets=tuple(named.values()),
@@ -244,6 +246,7 @@ class _Reader:
             notify=self.atlas.get("notify") is True,
             dependencies=self.dependencies(),
             adds=(),
+            fingerprint="",
             **lists,
         )
 

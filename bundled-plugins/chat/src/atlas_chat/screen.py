@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
 from atlas_sdk.client import Notification
+from atlas_sdk.plain_text import plain
 
 from .keyboard import forget_typed_ahead, read_line, read_message
 
@@ -106,6 +107,9 @@ class TextScreen:
                 pass
 
     def say(self, text: str) -> None:
+        self._tell(plain(text))
+
+    def _tell(self, text: str) -> None:
         self._close_line()
         self._talk.write(f"{text}\n")
         self._talk.flush()
@@ -152,7 +156,7 @@ class TextScreen:
         self.say(f"\nTo go on: atlas chat --conversation {conversation}")
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
+        self._out.write(plain(text) if self._out.isatty() else text)
         self._out.flush()
         if text:
             self._line_open = not text.endswith("\n")
@@ -164,7 +168,7 @@ class TextScreen:
             self._line_open = False
 
     def _dim(self, text: str) -> None:
-        self.say(f"\x1b[2m{text}\x1b[0m" if self._colour else text)
+        self._tell(f"\x1b[2m{plain(text)}\x1b[0m" if self._colour else plain(text))
 
 
 class JsonScreen:

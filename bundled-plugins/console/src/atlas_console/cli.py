@@ -14,6 +14,7 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, NeedsConsentError, NotFoundError, ServerError
 from atlas_sdk.homes import DEFAULT_HOME, HomeLock, Homes
+from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask first.")]
@@ -26,7 +27,7 @@ CLONED = ("config.toml", "models.toml", "mcp.json", "SOUL.md", "memory", "skills
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{plain(text)}\n")
 
 
 def _say_json(value: Any) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode, MisuseError
+from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -41,18 +42,18 @@ def list_(
         _print_json(found)
         return
     if found["stale"]:
-        print(f"This is the list of {found['read_at'][:16].replace('T', ' ')}. {found['stale']}\n")
+        _say(f"This is the list of {found['read_at'][:16].replace('T', ' ')}. {found['stale']}\n")
     for one in KINDS:
         rows = [row for row in found["items"] if row["kind"] == one]
         if rows:
-            print(TITLES[one])
+            _say(TITLES[one])
             _print_rows(sorted(rows, key=lambda row: (not row["official"], row["name"])))
     for name, why in found["broken"].items():
-        print(f"{name} is not listed: {why}")
+        _say(f"{name} is not listed: {why}")
     if not found["items"]:
-        print("The marketplace lists nothing of that kind." if kind else "The marketplace lists nothing.")
+        _say("The marketplace lists nothing of that kind." if kind else "The marketplace lists nothing.")
     if found["shipped"]:
-        print(f"With Atlas: {', '.join(one['name'] for one in found['shipped'])}")
+        _say(f"With Atlas: {', '.join(one['name'] for one in found['shipped'])}")
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
@@ -61,10 +62,10 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
         marks = [*(["retired"] if row["retired"] else []), *([MARKS[row["state"]]] if row["state"] else [])]
         marks += ["Official"] if row["official"] else []
         said = f"{row['summary']} ({', '.join(marks)})" if marks else row["summary"]
-        print(f"  {row['name']:<{width}}  {row['version']:<8}  {said}".rstrip())
+        _say(f"  {row['name']:<{width}}  {row['version']:<8}  {said}".rstrip())
         if row["why"]:
-            print(f"  {'':<{width}}  {'':<8}  {row['why']}")
-    print()
+            _say(f"  {'':<{width}}  {'':<8}  {row['why']}")
+    _say()
 
 
 @app.command("show")
@@ -77,9 +78,9 @@ def show(context: typer.Context, name: str, json: Json = False) -> None:
         _print_json(page)
         return
     row = page["row"]
-    print(f"{row['title']} ({row['name']}, {row['kind']}) {row['version']}".rstrip())
+    _say(f"{row['title']} ({row['name']}, {row['kind']}) {row['version']}".rstrip())
     if row["summary"]:
-        print(row["summary"])
+        _say(row["summary"])
     facts = {
         "By": row["author"],
         "License": page["license"],
@@ -90,12 +91,12 @@ def show(context: typer.Context, name: str, json: Json = False) -> None:
     }
     for title, said in facts.items():
         if said:
-            print(f"{title}: {said}")
+            _say(f"{title}: {said}")
     for secret in page["secrets"]:
         stored = "it is in the vault" if secret["stored"] else f"store it with: atlas secrets set {secret['name']}"
         where = f" It is made at {secret['url']}." if secret["url"] else ""
-        print(f"Reads {secret['name']}: {secret['description']}{where} ({stored})")
-    print(f"\n{page['readme'].rstrip() or page['readme_missing']}")
+        _say(f"Reads {secret['name']}: {secret['description']}{where} ({stored})")
+    _say(f"\n{page['readme'].rstrip() or page['readme_missing']}")
 
 
 def _runs(server: dict[str, Any] | None) -> str:
@@ -129,17 +130,17 @@ def update(
     with terminal.connect() as client:
         found = client.request("marketplace.update", {"name": name, "force": force}, timeout=None)
     if not found["changed"]:
-        print(f"{name} is at the marketplace's version already.")
+        _say(f"{name} is at the marketplace's version already.")
         return
     _print_done(found, "Updated")
 
 
 def _print_done(found: dict[str, Any], done: str) -> None:
-    print(f"{done} {found['name']} {found['version']}".rstrip() + ".")
+    _say(f"{done} {found['name']} {found['version']}".rstrip() + ".")
     for name in found["brought"]:
-        print(f"The MCP server {name} came along.")
+        _say(f"The MCP server {name} came along.")
     for note in found["notes"]:
-        print(note)
+        _say(note)
 
 
 @app.command("remove")
@@ -148,7 +149,7 @@ def remove(context: typer.Context, name: str) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("marketplace.remove", {"name": name}, timeout=None)
-    print(f"{name} is removed. {found['said']}")
+    _say(f"{name} is removed. {found['said']}")
 
 
 @app.command("check")
@@ -178,12 +179,16 @@ def check(
         _print_json(rows)
     else:
         for row in rows:
-            print(f"{'ok' if row['ok'] else 'refused':<8} {row['item']}  {row['digest']}".rstrip())
+            _say(f"{'ok' if row['ok'] else 'refused':<8} {row['item']}  {row['digest']}".rstrip())
             for said in (*row["faults"], *row["warnings"]):
-                print(f"{'':<8} {said}")
+                _say(f"{'':<8} {said}")
     if not all(row["ok"] for row in rows):
         raise typer.Exit(int(ExitCode.FAILED))
 
 
 def _print_json(found: Any) -> None:
-    print(json_module.dumps(found, ensure_ascii=False, indent=2))
+    _say(json_module.dumps(found, ensure_ascii=False, indent=2))
+
+
+def _say(text: str = "") -> None:
+    print(plain(text))
