@@ -92,10 +92,13 @@ async def test_what_is_allowed_for_the_conversation_is_not_asked_again_there(
         assert "refused" in result
 
 
-async def test_always_is_kept_for_the_exact_command_across_a_restart(open_home: OpenHome, probe: Probe) -> None:
+async def test_always_is_kept_for_the_exact_command_across_a_restart(
+    open_home: OpenHome, probe: Probe, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
     async with open_home() as app:
-        id = await start(app, auto_mode=False)
-        await anyio.Path(app.home.folder / "gone").mkdir()
+        id = await start(app, auto_mode=False, folder=str(work))
+        await anyio.Path(work / "gone").mkdir(parents=True)
         probe.provider.script = [command("rm -rf ./gone"), reviewer("unsure"), says("ok")]
         question, _ = await answered(app, id, "go", "always")
         assert question.always == "rm -rf ./gone"
@@ -108,11 +111,12 @@ async def test_always_is_kept_for_the_exact_command_across_a_restart(open_home: 
 
 
 async def test_the_reviewer_approves_denies_and_after_three_denials_says_stop(
-    open_home: OpenHome, probe: Probe
+    open_home: OpenHome, probe: Probe, tmp_path: Path
 ) -> None:
+    work = tmp_path / "work"
     async with open_home() as app:
-        id = await start(app, auto_mode=False)
-        await anyio.Path(app.home.folder / "build").mkdir()
+        id = await start(app, auto_mode=False, folder=str(work))
+        await anyio.Path(work / "build").mkdir(parents=True)
         probe.provider.script = [command("rm -rf ./build"), reviewer("approve"), says("ok")]
         assert "exit code 0" in last_result(await turn(app, id, "clean"))
         denials = []
