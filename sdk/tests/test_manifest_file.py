@@ -299,7 +299,7 @@ def test_what_a_folders_files_add_is_part_of_consent(tmp_path: Path) -> None:
     assert declared(after) == {
         "secrets": ["ERP_KEY", "ERP_API_TOKEN"],
         "settings": ["url"],
-        "hook_commands": ["PreToolUse (Bash)"],
+        "hook_commands": ["PreToolUse (Bash): true"],
         "mcp_servers": ["erp (erp ${ERP_KEY} ${HOME})"],
         "programs": ["erp"],
     }

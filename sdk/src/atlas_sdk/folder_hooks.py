@@ -60,10 +60,14 @@ class HookCommand:
     shell: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def at(self) -> str:
+        """When it runs, for the log: a command may hold what no log should."""
+        return f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event
+
     def __str__(self) -> str:
-        at = f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event
         line = " ".join((self.command, *(self.args or ())))
-        return f"{at}: {line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + '…'}"
+        return f"{self.at}: {line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + '…'}"
 
 
 def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]:

@@ -132,7 +132,7 @@ def inside(folder: Path, text: str) -> Path | None:
 
 def sources(folder: Path, declared: Json, default: str, what: str, report: Report) -> Iterator[tuple[str, Json]]:
     """Yield each JSON source of a kind of part: the default file, then what the manifest names or holds inline."""
-    seen: set[str] = set()
+    seen: set[Path] = set()
     named = declared if isinstance(declared, list) else [] if declared is None else [declared]
     if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
         named = [declared]  # a list of entries, not of files

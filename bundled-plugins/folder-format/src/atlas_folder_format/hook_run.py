@@ -73,7 +73,7 @@ class HookRunner:
             self.log(hook, f"it could not be started: {error}")
             return None
         finally:
-            self._audit.note("hook", f"{hook}: {hook.command}", outcome, conversation=moment.conversation.id)
+            self._audit.note("hook", f"{hook.at}: {hook.command}", outcome, conversation=moment.conversation.id)
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None
@@ -81,7 +81,7 @@ class HookRunner:
 
     def log(self, hook: HookCommand, why: str) -> None:
         """Say in the log that a hook failed; what it stood around went on."""
-        self._ctx.logger.warning("A hook failed and was passed over", extra={"hook": str(hook), "why": why})
+        self._ctx.logger.warning("A hook failed and was passed over", extra={"hook": hook.at, "why": why})
 
     async def close(self) -> None:
         """End what hooks left running, and take their transcripts away."""

@@ -193,9 +193,7 @@ class HookCommands:
             return Answer()
         answer = read_answer(moment.event, ended)
         if answer.wrong:
-            self._ctx.logger.warning(
-                "A hook failed and was passed over", extra={"hook": str(hook), "why": answer.wrong}
-            )
+            self._ctx.logger.warning("A hook failed and was passed over", extra={"hook": hook.at, "why": answer.wrong})
         return answer
 
     async def _in_the_background(self, hook: HookCommand, moment: Moment, name: str) -> None:
