@@ -48,6 +48,7 @@ class Homeserver:
         self.authorizations: list[str] = []
         self.timeline_limit = 100
         self.old_media = False
+        self.media_elsewhere = ""
         self._transactions: dict[tuple[str, str], str] = {}
         self._sent_from = 0
         self._numbers = itertools.count(1)
@@ -220,6 +221,8 @@ class Homeserver:
         """https://spec.matrix.org/v1.14/client-server-api/#get_matrixclientv1mediadownloadservernamemediaid"""
         if (version == "client/v1/media") == self.old_media:
             return 404, {"errcode": "M_UNRECOGNIZED", "error": "Unrecognized request"}
+        if self.media_elsewhere:
+            return 307, f"{self.media_elsewhere}/{id}"
         if id not in self.media:
             return 404, {"errcode": "M_NOT_FOUND", "error": "Not found"}
         return 200, self.media[id][1]
@@ -270,6 +273,8 @@ def _handler(home: Homeserver) -> type[BaseHTTPRequestHandler]:
         def give(self, status: int, found: Any) -> None:
             data = found if isinstance(found, bytes) else json.dumps(found).encode()
             self.send_response(status)
+            if status == 307:
+                self.send_header("Location", found)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,9 @@ import pytest
 
 from atlas.plugins.sdk import InboundFile, Prompt
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.testing.fakes import FakeChannelHost
+from atlas_sdk.hookspecs import hookimpl
+from atlas_sdk.services.pairing import PAIRING
+from atlas_sdk.testing.fakes import FakeChannelHost, FakeProvider
 
 pytestmark = pytest.mark.anyio
 
@@ -19,6 +22,7 @@ stand_in = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(stand_in)
 ADA, BOB, ME, ROOM = stand_in.ADA, stand_in.BOB, stand_in.ME, stand_in.ROOM
 TWO = "!two:example.org"
+HOME = ("store", "recovery", "questions", "gate", "gateway", "channels")
 PROMPT = Prompt("p1", "Run `make`?", ("Allow once", "Deny"))
 
 
@@ -230,6 +234,20 @@ async def test_a_file_that_cannot_be_had_is_said(make, server, about, why):
     assert message.files == ()
     assert message.text.startswith("(A file that did not arrive: cat.png: ")
     assert why in message.text
+
+
+async def test_the_token_does_not_follow_a_file_to_another_host(make, server):
+    elsewhere = stand_in.Homeserver()
+    server.media_elsewhere = elsewhere.address.replace("127.0.0.1", "localhost")
+    channel = await make()
+    try:
+        async with running(channel) as host:
+            server.write("cat.png", msgtype="m.file", url="mxc://example.org/cat")
+            await heard(host)
+    finally:
+        elsewhere.close()
+
+    assert (elsewhere.requests, elsewhere.authorizations) == (["GET /cat"], [""])
 
 
 # --- invitations ------------------------------------------------------------------------------
@@ -614,3 +632,38 @@ async def test_the_token_is_in_no_address(make, server):
 
     assert [one for one in server.requests if server.token in one] == []
     assert set(server.authorizations) == {f"Bearer {server.token}"}
+
+
+# --- in a whole home --------------------------------------------------------------------------
+
+
+async def test_somebody_is_let_in_and_answered_in_a_home(atlas_plugin, atlas_app, server):
+    plugin = await atlas_plugin(settings={"homeserver": server.address}, secrets={"MATRIX_ACCESS_TOKEN": server.token})
+    channel, model = plugin.channel("matrix"), FakeProvider(["It is **three**."])
+
+    class Models:
+        @hookimpl
+        def atlas_providers(self):
+            return [model]
+
+    bodies = lambda: [one["body"] for one in server.sent()]  # noqa: E731  # looked at again and again
+    manifest = replace(plugin.manifest, requires=())
+    home = atlas_app(*HOME, objects={"models": Models(), "matrix": plugin.hooks}, manifests=[manifest])
+    with anyio.fail_after(20):
+        async with home as app:
+            await until(lambda: channel.me and channel.state.since)
+            server.write("Hello?")
+            await until(bodies)
+            (waiting,) = await app.services.need(PAIRING).list()
+            await app.services.need(PAIRING).approve(waiting.code)
+            await until(lambda: len(bodies()) == 2)
+            server.write("What time is it?")
+            await until(lambda: len(bodies()) == 3)
+            await until(lambda: server.typing[-1:] == [(ROOM, False)])
+
+    code, welcome, answer = bodies()
+    assert waiting.code in code
+    assert (waiting.channel, waiting.user, waiting.name) == ("matrix", ADA, "Ada")
+    assert welcome.startswith("You are let in")
+    assert answer == "It is **three**."
+    assert channel.state.kept.let_in == [ADA]
