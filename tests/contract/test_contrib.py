@@ -31,4 +31,4 @@ def test_a_contributed_plugin_is_described_on_a_page(folder: Path) -> None:
 
 
 def test_there_are_contributed_plugins() -> None:
-    assert {folder.name for folder in FOLDERS} >= {"git-digest", "dotenv-guard"}
+    assert {folder.name for folder in FOLDERS} >= {"git-digest", "dotenv-guard", "matrix"}
