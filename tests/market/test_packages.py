@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atlas_installer import packages
 from atlas_sdk.errors import AtlasError, RefusedError
 from atlas_sdk.services.installer import INSTALLER
 from atlas_sdk.services.plugins import PLUGINS
@@ -152,3 +153,18 @@ async def test_an_update_of_one_that_is_on_runs_the_new_code(home: TriedHome, in
 
     assert (second.state, second.version) == ("on", "1.1")
     assert (before, after) == ("1.0", "1.1")
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (" + weather==1.0", ""),
+        (" + weather @ file:///wheels/weather-1.0-py3-none-any.whl", "/wheels/weather-1.0-py3-none-any.whl"),
+        (" + weather==1.0 (from file:///wheels/weather-1.0-py3-none-any.whl)", "/wheels/weather-1.0-py3-none-any.whl"),
+    ],
+)
+def test_a_file_stays_a_file_however_uv_says_it(line: str, place: str) -> None:
+    """A name and a version alone would be asked of the index, where they may be somebody else's."""
+    (found,) = packages.uv_plan(line)
+
+    assert (found.name, found.version, found.place) == ("weather", "1.0", place)

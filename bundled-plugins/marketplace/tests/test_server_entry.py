@@ -60,6 +60,10 @@ def test_what_is_pinned_is_taken(server: dict[str, Any]) -> None:
         ({"command": "npx", "args": ["a@1.2.3"], "cwd": "/"}, "'cwd'"),
         ({"url": "https://x.example.test", "headers": {"Authorization": "Bearer " + "ghp_" + "a8Kd03mQzR7vLxW2yTn5" * 2}},
          "like a secret"),
+        ({"command": "npx", "args": ["a@1.2.3"], "env": {"npm_config_registry": "http://x"}}, "'npm_config_registry'"),
+        ({"command": "uvx", "args": ["a==1.2.3"], "env": {"UV_INDEX_URL": "http://x"}}, "'UV_INDEX_URL'"),
+        ({"command": "npx", "args": ["a@1.2.3"], "env": {"NODE_OPTIONS": "-r ./x"}}, "'NODE_OPTIONS'"),
+        ({"command": "docker", "args": ["run", "--entrypoint", "sh", "a@sha256:" + "0" * 64]}, "'--entrypoint'"),
     ],
 )  # fmt: skip
 def test_what_is_not_pinned_is_refused_with_the_reason(server: dict[str, Any], said: str) -> None:

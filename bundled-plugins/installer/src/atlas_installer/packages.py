@@ -30,7 +30,8 @@ BESIDE = ".packages"
 MOST_BYTES = 1024 * 1024 * 1024
 _REASON_CHARS = 700
 _WHEELS_ONLY = "Only wheels are taken: building from source would run the package's code before you agreed to it."
-_PLANNED = re.compile(r"^ ([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)| @ (\S+))", re.MULTILINE)
+# uv says where a file is behind an `@`, or behind the version when it has unpacked it before (uv 0.9, 2026-11).
+_PLANNED = re.compile(r"^ ([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)(?: \(from (\S+)\))?| @ (\S+))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,8 @@ class Packager:
         else:
             python = ["--python", sys.executable]
             ended = await self._run("install", *python, *options, "--", requirement)
-            found = _PLANNED.findall(ended.err)
-            planned = [_planned(name, version, url) for sign, name, version, url in found if sign == "+"]
-            replaced = [name for sign, name, _, _ in found if sign != "+"]
+            planned = uv_plan(ended.err)
+            replaced = [found[2] for found in _PLANNED.finditer(ended.err) if found[1] != "+"]
         if ended.code:
             raise AtlasError(f"{requirement} cannot be installed: {_reason(ended)}.", hint=_WHEELS_ONLY)
         if replaced:
@@ -125,6 +125,15 @@ def _reason(ended: Ended) -> str:
 def _reported(report: Any) -> Iterator[Planned]:
     for one in report["install"]:
         yield _planned(one["metadata"]["name"], one["metadata"]["version"], one["download_info"]["url"])
+
+
+def uv_plan(said: str) -> list[Planned]:
+    """Return what uv said it would add."""
+    return [
+        _planned(found[2], found[3] or "", found[4] or found[5] or "")
+        for found in _PLANNED.finditer(said)
+        if found[1] == "+"
+    ]
 
 
 def _planned(name: str, version: str, url: str) -> Planned:

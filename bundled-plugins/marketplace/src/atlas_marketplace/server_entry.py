@@ -20,8 +20,14 @@ _FIELDS = {"command", "args", "env", "type", "url", "headers", "trust", "alwaysL
 _DOCKER_FLAGS = {"-i", "-t", "-it", "--rm", "--init", "--read-only", "--interactive", "--tty"}
 _DOCKER_VALUES = {
     "-e", "--env", "--name", "--network", "-m", "--memory", "--cpus", "-u", "--user", "-w", "--workdir", "--tmpfs",
-    "--pull", "--platform", "--cap-drop", "--security-opt", "--entrypoint", "-v", "--volume", "--mount",
+    "--pull", "--platform", "--cap-drop", "--security-opt", "-v", "--volume", "--mount",
 }  # fmt: skip
+# What makes the launcher fetch from elsewhere, or run other code than the version that was reviewed.
+_STEERS = re.compile(
+    r"(?:npm_|npx_|pip_|uv_|pypi_|docker_|node_(?:options|path|extra_ca)|python|bun_|deno_|ld_|dyld_|bash_env$|env$"
+    r"|path$|https?_proxy$|all_proxy$|ssl_cert|requests_ca|curl_ca)",
+    re.IGNORECASE,
+)
 _EXTENSIONS = (".cmd", ".exe")
 
 
@@ -49,6 +55,9 @@ def _misshapen(server: Mapping[str, Json]) -> Iterator[str]:
     for name, table in (("env", env), ("headers", headers)):
         if not isinstance(table, dict) or not all(isinstance(one, str | int) for one in table.values()):
             yield f"Its server's {name} must be names with texts."
+    for name in env if isinstance(env, dict) else ():
+        if _STEERS.match(name):
+            yield f"Its server's env has {name[:40]!r}, which can make it run other code than was reviewed."
     for name in ("command", "url", "type", "trust"):
         if not isinstance(server.get(name, ""), str):
             yield f"Its server's {name} must be a text."
