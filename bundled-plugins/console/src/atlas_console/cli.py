@@ -191,7 +191,8 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
         row = _row(client.request("plugin.list")["plugins"], name)
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
-            _say(f"It declares {_declares(row)}")
+            said = _declares(row)
+            _say(f"It {said}" if said.startswith("declares") else f"It declares {said}")
             if not _agreed("Turn it on?", yes=yes):
                 raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
         client.request("plugin.enable", {"name": name, "consent": row["digest"]})
