@@ -111,6 +111,9 @@ def test_a_program_of_the_agents_cannot_answer_for_the_user(atlas: AtlasHome, mo
     (atlas.work / "stolen.txt").write_text(f"{atlas.port} {atlas.token}")
     with atlas.client(name="owner") as owner:
         begin(owner, atlas, "Merge it")
+        first = until(owner, "question.asked").params["question"]  # the gate sees that the script is a client of Atlas
+        assert "forger.py" in first["exact"]
+        owner.request("question.answer", {"id": first["id"], "choices": ["once"]})
         asked = until(owner, "question.asked").params["question"]
         said = atlas.work / "said.txt"
         for _ in range(100):
