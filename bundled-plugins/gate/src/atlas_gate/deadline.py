@@ -10,13 +10,13 @@ from typing import Final
 from atlas_gate.syntax import UnreadableError
 
 # A megabyte of words or ten thousand commands take a third of this on the slowest machine tried.
-READING_SECONDS: Final = 0.6
+READING_SECONDS: Final = 0.55
 # The commands that were read are still held against the rules, until here.
-JUDGING_SECONDS: Final = 0.85
+JUDGING_SECONDS: Final = 0.75
 # What parsing one text may take of what is left: a line that is cut short is still walked as far as it goes.
 _PARSING_SHARE: Final = 0.7
 # The clock is asked once in this many steps; a step takes well under a millisecond.
-_STEPS: Final = 64
+_STEPS: Final = 16
 
 
 class TooLongError(UnreadableError):

@@ -187,6 +187,7 @@ class PowerShellReader(PowerShellValues):
             resolved = next((one for one in COMMANDS if matches(one, resolved)), resolved)
         if resolved != lower and lower in self.aliases:
             self.reader.add(Part((Word(resolved), *words)))
+        self.reader.deadline.step(1 + len(words) // 16)
         call = Call(resolved, words, blocks, piped if piped is not None else [])
         body = self.functions.get(resolved)
         if body is not None:

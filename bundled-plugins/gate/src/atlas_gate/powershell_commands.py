@@ -218,11 +218,12 @@ def _list(reader: PowerShellReader, call: Call) -> list[str]:
     reader.add_equal(["ls"], words, "Get-ChildItem")
     name = OUTPUT if narrowed else "*"
     found: list[str] = []
+    recurses = call.has("recurse") or "-s" in (one.text for one in call.words)
+    kept = next((one.text for named in ("filter", "include") for one in _named(call, named)), "")
+    kept = kept or ("*" if narrowed else "")
     for word in words or [Word(".")]:
         found.append(word.text if word.is_pattern else f"{word.text.rstrip('/' + chr(92))}\\{name}")
-        if call.has("recurse") or "-s" in (one.text for one in call.words):
-            kept = next((one.text for named in ("filter", "include") for one in _named(call, named)), "")
-            kept = kept or ("*" if narrowed else "")
+        if recurses:
             folder = re.sub(r"[\\/]\*$", "", word.text)
             reader.walked[found[-1]] = (folder, kept)
     return found
