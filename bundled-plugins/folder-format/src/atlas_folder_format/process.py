@@ -16,6 +16,8 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
+from atlas_sdk.process_table import carries, look, pids
+
 from .environment import MARK
 
 LIMIT_BYTES = 1_000_000
@@ -161,42 +163,22 @@ else:
 
     def _tree(leader: int) -> set[int]:
         """Return a process, its session, and all that those started, also what made a session of its own."""
-        seen: dict[int, tuple[int, int]] = {}
-        for pid in _pids():
-            with suppress(OSError, ValueError, IndexError):
-                stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-                _, parent, _, session = stat.rpartition(")")[2].split()[:4]
-                seen[pid] = (int(parent), int(session))
-        members = {pid for pid, (_, session) in seen.items() if session == leader} | {leader}
-        while more := {pid for pid, (parent, _) in seen.items() if parent in members} - members:
+        seen = {one.pid: one for one in map(look, pids()) if one is not None}
+        members = {pid for pid, one in seen.items() if one.session == leader} | {leader}
+        while more := {pid for pid, one in seen.items() if one.parent in members} - members:
             members |= more
         return members - {os.getpid()}
 
-    def _alive(pids: set[int]) -> bool:
-        for pid in pids:
-            with suppress(OSError):
-                if Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] not in "ZX":
-                    return True
-        return False
+    def _alive(tree: set[int]) -> bool:
+        return any(one is not None and not one.is_gone for one in map(look, tree))
 
     def _marked(mark: str) -> list[int]:
-        wanted, found = f"{MARK}={mark}".encode(), []
-        for pid in _pids():
-            with suppress(OSError):
-                if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and _alive({pid}):
-                    found.append(pid)
-        return found
+        return [pid for pid in pids() if carries(pid, MARK, mark) and _alive({pid})]
 
-    def _signal(pids: set[int], leader: int, number: signal.Signals) -> None:
-        for pid in pids:
+    def _signal(tree: set[int], leader: int, number: signal.Signals) -> None:
+        for pid in tree:
             with suppress(ProcessLookupError, PermissionError):
                 if pid == leader:
                     os.killpg(pid, number)  # also who was born since we looked
                 else:
                     os.kill(pid, number)
-
-    def _pids() -> list[int]:
-        try:
-            return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208  # names, not paths: many
-        except OSError:
-            return []

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from atlas_sdk.process_table import Seen, look, pids
+
 IS_KNOWN = sys.platform == "linux"
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36
@@ -38,7 +40,7 @@ def reap(seen: frozenset[int]) -> frozenset[int]:
 
     One that is ours by birth is waited for by whoever started it, at once; what is still there the second time is not.
     """
-    ended = {child for child, parent, state in _processes() if parent == os.getpid() and state == "Z"}
+    ended = {one.pid for one in _processes() if one.parent == os.getpid() and one.is_gone}
     for process in ended & seen:
         with suppress(ChildProcessError):
             os.waitpid(process, os.WNOHANG)
@@ -55,20 +57,14 @@ def _inodes(local_port: int, remote_port: int) -> Iterator[str]:
                     yield fields[9]
 
 
-def _processes() -> Iterator[tuple[int, int, str]]:
-    """Yield each process with its parent and its state."""
-    for entry in os.scandir(_PROC):
-        if entry.name.isdigit():
-            with suppress(OSError, IndexError, ValueError):
-                # The name stands in parentheses and may hold anything, so what follows the last one counts.
-                state, parent = (_PROC / entry.name / "stat").read_text().rpartition(")")[2].split()[:2]
-                yield int(entry.name), int(parent), state
+def _processes() -> Iterator[Seen]:
+    return (one for one in map(look, pids()) if one is not None)
 
 
 def _descendants(root: int) -> Iterator[int]:
     children: dict[int, list[int]] = {}
-    for process, parent, _ in _processes():
-        children.setdefault(parent, []).append(process)
+    for one in _processes():
+        children.setdefault(one.parent, []).append(one.pid)
     waiting = list(children.get(root, ()))
     while waiting:
         process = waiting.pop()

@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
+
+from atlas_sdk.process_table import carries, look, pids
 
 MARK = "ATLAS_MCP"
 """The variable that tells which server a process belongs to, wherever it ended up."""
@@ -60,35 +61,12 @@ else:
 
     def _group_lives(group: int) -> bool:
         """Return whether anybody of a group runs: one that ended and was not fetched yet does not."""
-        pids = _pids()
-        return not pids or any(state not in "ZXx" and its == group for state, its in map(_look, pids))
+        known = pids()
+        seen = [one for one in map(look, known) if one is not None]
+        return not known or any(one.group == group and not one.is_gone for one in seen)
 
 
 def _marked(mark: str) -> list[int]:
     """Return the processes that carry a server's mark. Only Linux tells."""
-    return [pid for pid in _pids() if pid != os.getpid() and _look(pid)[0] not in "ZXx" and _carries(pid, mark)]
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208  # names, not paths: many
-    except OSError:
-        return []
-
-
-def _look(pid: int) -> tuple[str, int]:
-    """Return a process's state and group; one that is gone is dead and in none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return "X", -1
-    # The name, in parentheses, may hold anything; state, parent and group follow it.
-    state, _, group = text.rpartition(")")[2].split()[:3]
-    return state, int(group)
-
-
-def _carries(pid: int, mark: str) -> bool:
-    try:
-        return f"{MARK}={mark}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
+    seen = [one for one in map(look, pids()) if one is not None and not one.is_gone and one.pid != os.getpid()]
+    return [one.pid for one in seen if carries(one.pid, MARK, mark)]

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
+
+from atlas_sdk.process_table import carries, look, pids
 
 from .environment import MARK
 
@@ -21,17 +22,9 @@ END_SECONDS = 2.0
 _POLL_SECONDS = 0.03
 
 
-@dataclass(frozen=True)
-class _Seen:
-    pid: int
-    parent: int
-    session: int
-    is_gone: bool
-
-
 def left_by(mark: str) -> list[int]:
     """Return the processes that carry a command's mark. Only Linux tells."""
-    return [pid for pid in _pids() if _carries(pid, mark)]
+    return [pid for pid in pids() if carries(pid, MARK, mark)]
 
 
 if sys.platform == "win32":
@@ -75,10 +68,10 @@ else:
                 os.killpg(pid, 0)
                 return [pid]
             return []
-        seen = {found.pid: found for found in map(_look, _pids()) if found is not None}
+        seen = {found.pid: found for found in map(look, pids()) if found is not None}
         members = {found.pid for found in seen.values() if found.session == pid or found.pid == pid}
         if detached:
-            members |= {other for other in seen if _carries(other, mark)}
+            members |= {other for other in seen if carries(other, MARK, mark)}
             grown = True
             while grown:
                 more = {found.pid for found in seen.values() if found.parent in members} - members
@@ -87,34 +80,10 @@ else:
         members.discard(os.getpid())
         return [member for member in members if not seen[member].is_gone]
 
-    def _signal(pids: list[int], leader: int, number: signal.Signals) -> None:
-        for pid in pids:
+    def _signal(found: list[int], leader: int, number: signal.Signals) -> None:
+        for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 if pid == leader:
                     os.killpg(pid, number)  # also who was born since we looked
                 else:
                     os.kill(pid, number)
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208  # names, not paths: many
-    except OSError:
-        return []
-
-
-def _look(pid: int) -> _Seen | None:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return None
-    # The name, in parentheses, may hold anything; state, parent, group and session follow it.
-    state, parent, _, session = text.rpartition(")")[2].split()[:4]
-    return _Seen(pid, int(parent), int(session), state in "ZXx")
-
-
-def _carries(pid: int, mark: str) -> bool:
-    try:
-        return f"{MARK}={mark}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False

@@ -1,0 +1,48 @@
+"""The processes of this machine as ``/proc`` tells of them. Elsewhere than on Linux nobody is seen.
+
+https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A process as it was looked at. ``is_gone`` says that it has ended, and that nobody has fetched it yet."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    is_gone: bool
+
+
+def pids() -> list[int]:
+    """Return the ids of every process; none where there is no ``/proc``."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208  # names, not paths: many
+    except OSError:
+        return []
+
+
+def look(pid: int) -> Seen | None:
+    """Return a process, or None when it is no more."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    # The name, in parentheses, may hold anything; state, parent, group and session follow it.
+    state, parent, group, session = text.rpartition(")")[2].split()[:4]
+    return Seen(pid, int(parent), int(group), int(session), state in "ZXx")
+
+
+def carries(pid: int, variable: str, value: str) -> bool:
+    """Say whether a process was started with this variable; False for one of another user, or that is no more."""
+    try:
+        return f"{variable}={value}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
