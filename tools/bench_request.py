@@ -15,8 +15,8 @@ from bench_figure import Bench, Figure
 from bench_home import Home
 
 from atlas_kernel.app import open_app
-from atlas_kernel.prefix import IDENTITY
 from atlas_sdk import homes
+from atlas_sdk.instructions import DEFAULT_SOUL, RULES
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.model_server import ModelServer, Obedient
 
@@ -50,7 +50,7 @@ def _size(tool: Any) -> int:
 
 
 async def _sections(made: Home) -> dict[str, int]:
-    blocks = {"identity (kernel)": len(IDENTITY.encode())}
+    blocks = {"identity and rules (sdk)": len(f"{DEFAULT_SOUL}\n\n{RULES}".encode())}
     async with open_app(homes.Home(made.folder, "default"), environ=dict(os.environ)) as app:
         conversation = await app.conversations.create(ConversationDraft(folder=str(made.work)))
         for plugin, section in app.generations.current.sections:

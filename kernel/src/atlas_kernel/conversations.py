@@ -13,8 +13,9 @@ import anyio
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
 from atlas_sdk.ids import new_id
+from atlas_sdk.instructions import dated
 from atlas_sdk.messages import Message, Part, Sender, TextPart, unpaired
-from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.records import Checkpoint, Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
 from atlas_sdk.services.log import LOG
@@ -27,7 +28,7 @@ from .model import Models
 from .runtime import Generations
 from .settings import Settings
 from .tools import Workplace
-from .turn import TurnRun, dated
+from .turn import TurnRun
 
 TITLE_CHARS = 60
 KEPT_LIVE = 8
@@ -186,12 +187,18 @@ class Conversations:
                             live.waiting.insert(0, waiting)
                     idle.set()
 
-    async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:
+    async def path(self, id: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
         live = self._live.get(id)
-        if live is not None:
+        if live is not None and not whole:
             return tuple(live.path if limit is None else live.path[-limit:])
         await self._stored(id)
-        return await self._place.services.need(STORE).path(id, limit=limit)
+        return await self._place.services.need(STORE).path(id, limit=limit, whole=whole)
+
+    async def compact(self, id: str, *, last: str, summary: Sequence[Part]) -> Checkpoint:
+        live = await self._open(id)
+        zone = self._settings.section(TimeSettings).tzinfo()
+        day = dated(self._place.clock.now(), None, zone, live.record.folder)
+        return await live.compact(last, [part for part in (day, *summary) if part is not None])
 
     async def running(self, id: str) -> Turn | None:
         return live.turn if (live := self._live.get(id)) is not None else None

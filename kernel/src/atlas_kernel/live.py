@@ -10,10 +10,11 @@ from typing import Literal
 import anyio
 
 from atlas_sdk.context import Clock
-from atlas_sdk.events import ConversationChanged, Event, MessageAdded, MessageTaken
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.events import ConversationChanged, ConversationCompacted, Event, MessageAdded, MessageTaken
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Part, ProviderItems, Sender, TextPart, ToolResultPart, unpaired
-from atlas_sdk.records import Conversation, Record, Turn
+from atlas_sdk.records import Checkpoint, Conversation, Record, Turn
 from atlas_sdk.services import Services
 from atlas_sdk.services.conversations import Delivery
 from atlas_sdk.services.store import STORE
@@ -95,6 +96,28 @@ class Live:
                 self.record = record
                 self.path.append(message)
         return message
+
+    async def compact(self, last: str, summary: Sequence[Part]) -> Checkpoint:
+        """Put a summary in place of the path up to ``last``; the prefix is made anew before the next request."""
+        with anyio.CancelScope(shield=True):
+            async with self.lock:
+                at = next((at for at, message in enumerate(self.path) if message.id == last), -1)
+                if at < 0 or unpaired(self.path[: at + 1]):
+                    raise MisuseError(f"The history cannot be cut after the message {last!r}.")
+                now, id = self._clock.now(), self.record.id
+                sender, parts = Sender(kind="notice", name="compaction"), tuple(summary)
+                said = Message(
+                    id=new_id(), conversation=id, parent=None, role="user", sender=sender, parts=parts, created_at=now
+                )
+                checkpoint = Checkpoint(
+                    id=new_id(), conversation=id, first=self.path[0].id, last=last, summary=said.id, created_at=now
+                )
+                record = self.record.model_copy(update={"instructions": None, "tools": None, "told": ()})
+                compacted = ConversationCompacted(conversation=id, checkpoint=checkpoint, message=said)
+                await self._services.need(STORE).commit([said, checkpoint, record], [compacted])
+                self.record, self.prefix = record, None
+                self.path[: at + 1] = [said]
+        return checkpoint
 
     async def mend(self) -> None:
         """Pair calls that a full disk left without a result, before the next message is kept."""

@@ -8,15 +8,14 @@ import anyio
 
 from atlas_sdk.context import Clock
 from atlas_sdk.ids import new_id
-from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, Provider, ProviderError
-from atlas_sdk.records import ModelCall, Record
+from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, Provider, ProviderError, tool_list
+from atlas_sdk.records import Content, ModelCall, Record
 from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
 from .guard import caught, sentence
-from .prefix import content, dump
 from .runtime import Generations, Runtime
 from .settings import Settings
 
@@ -79,7 +78,7 @@ class Models:
         provider = runtime.providers.get(request.provider)
         if provider is None:
             raise ProviderError(f"The model provider {request.provider!r} is off.", kind="model")
-        instructions = content(request.instructions)
+        instructions = Content.of(request.instructions)
         row = ModelCall(
             id=new_id(),
             conversation=request.conversation,
@@ -89,14 +88,14 @@ class Models:
             purpose=request.purpose,
             settings={"effort": request.effort, "max_output_tokens": request.max_output_tokens},
             instructions=instructions.id,
-            tools=content(dump(request.tools)).id if request.tools else None,
+            tools=Content.of(tool_list(request.tools)).id if request.tools else None,
             last_message=request.messages[-1].id if request.messages else None,
             attempt=attempt,
             started_at=self._clock.now(),
         )
         records: list[Record] = [row]
         if turn is None:  # what it was asked is in no conversation, so it is kept by content, too
-            prompt = content("".join(message.model_dump_json() for message in request.messages))
+            prompt = Content.of("".join(message.model_dump_json() for message in request.messages))
             row = row.model_copy(update={"settings": {**row.settings, "messages": prompt.id}})
             records = [instructions, prompt, row]
         await store.commit(records)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
 from typing import Literal
 
 import anyio
@@ -22,7 +20,7 @@ from .chain import chained
 from .guard import caught, is_plain, log, sentence
 from .live import Live
 from .model import Models
-from .prefix import load_prefix, make_prefix
+from .prefix import Prefix, load_prefix, make_prefix
 from .runtime import Runtime
 from .settings import Settings
 from .tools import ToolCalls, Workplace
@@ -87,7 +85,6 @@ class TurnRun:
             await self._live.append(role=role, kind="notice", parts=(part,), turn=self._turn.id)
             if not command.prompts:
                 return self._turn.model_copy(update={"state": "done"})
-        await self._settle_prefix()
         while True:
             await self._live.take_waiting(self._turn.id)
             message = await self._ask()
@@ -97,7 +94,7 @@ class TurnRun:
             elif not any(waiting.delivery == "steer" for waiting in self._live.waiting):
                 return self._turn.model_copy(update={"state": "done"})
 
-    async def _settle_prefix(self) -> None:
+    async def _settled(self) -> Prefix:
         record = self._live.record
         store = self._place.services.need(STORE)
         if self._live.prefix is None:
@@ -111,18 +108,19 @@ class TurnRun:
             )
             self._live.prefix = prefix
             await self._notice(left_out)
+        return self._live.prefix or await self._settled()  # a compaction may have come between
 
     async def _notice(self, sentences: Sequence[str]) -> None:
         for said in sentences:
             await self._place.bus.announce(Noticed(conversation=self._live.record.id, text=said))
 
     async def _ask(self) -> Message:
-        record, prefix = self._live.record, self._live.prefix
-        assert prefix is not None
+        record = self._live.record
         provider, model = await self._models.choose(record.provider, record.model, runtime=self._runtime)
         self._tool_calls = ToolCalls(self._place, self._live, self._turn, self._runtime, model)
         self._partial = []
         store = self._place.services.need(STORE)
+        prefix = await self._settled()
         request = ModelRequest(
             provider=provider.id,
             model=model.id,
@@ -189,17 +187,3 @@ def _vouched(reply: ModelReply) -> tuple[Part, ...]:
         elif not isinstance(part, ReasoningPart) or part.text:
             parts.append(part)
     return tuple(parts) or (TextPart(text="(The model said nothing.)", trust="agent", source="atlas"),)
-
-
-def dated(now: datetime, before: datetime | None, where: tzinfo | None, folder: str) -> TextPart | None:
-    """Return what tells the model the day, at a conversation's start and once on each new day, else None.
-
-    It stands with the message and never changes, so that midnight moves no prefix.
-    """
-    local = now.astimezone(where)
-    if before is not None and before.astimezone(where).date() == local.date():
-        return None
-    text = f"It is {local:%A, %Y-%m-%d, %H:%M} ({local.tzname()})."
-    if before is None:
-        text += f" The system is {platform.system()}; the working folder is {folder}."
-    return TextPart(text=text, trust="agent", source="clock")

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field, TypeAdapter
 
 from .messages import Frozen, Message, Text
-from .records import Conversation, Turn
+from .records import Checkpoint, Conversation, Turn
 from .values import Json
 
 
@@ -49,6 +49,26 @@ class MessageTaken(Event):
 
     type: Literal["message.taken"] = "message.taken"
     message: Message
+
+
+class ConversationCompacted(Event):
+    """Older messages were archived behind ``message``, a summary; the model reads it in their place."""
+
+    type: Literal["conversation.compacted"] = "conversation.compacted"
+    checkpoint: Checkpoint
+    message: Message
+
+
+class ReviewEnded(Event):
+    """The background review of a conversation changed something. It is no message and enters no history.
+
+    ``line`` is for people, such as ``User profile updated``. ``changes`` are objects with ``kind`` (``memory``,
+    ``profile``, ``proposal`` or ``skill``), ``name``, and ``diff`` or ``proposal`` (its id) where there is one.
+    """
+
+    type: Literal["review.summary"] = "review.summary"
+    line: str
+    changes: tuple[Json, ...] = ()
 
 
 class TurnStarted(Event):
@@ -171,6 +191,8 @@ AnyEvent: TypeAlias = Annotated[
     | ConversationChanged
     | MessageAdded
     | MessageTaken
+    | ConversationCompacted
+    | ReviewEnded
     | TurnStarted
     | TurnEnded
     | ToolCalled

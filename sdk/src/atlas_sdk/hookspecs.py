@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .hooks import Hook
     from .instructions import Section
     from .mcp import McpServer
+    from .memory import Forgetter, MemorySystem
     from .methods import Method
     from .monitors import Monitor
     from .providers import Provider
@@ -315,6 +316,35 @@ def atlas_calls(ctx: PluginContext) -> list[Call]:
         @hookimpl
         def atlas_calls(ctx):
             return [Call("renders", renders)]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_memories(ctx: PluginContext) -> list[MemorySystem]:
+    """Add memory systems, one of which the home uses at a time.
+
+    Called when a generation is built; the memory plugin puts the one that ``[memory] system`` names in the slot,
+    and its plugin adds its tools only then (``MEMORY.system`` says which it is). Answers are
+    joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_memories(ctx):
+            return [Diary(ctx)]
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
+    """Add a place that ``atlas memory forget`` looks into: whatever else the plugin keeps of what was said.
+
+    Called when a generation is built; the memory plugin asks each one. A memory system needs none: it is asked
+    itself. Answers are joined. When it raises, its plugin is turned off and named, and nothing else is.
+
+        @hookimpl
+        def atlas_forgetters(ctx):
+            return [Summaries(ctx)]
     """
     raise NotImplementedError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -37,6 +38,15 @@ class ToolSpec:
     name: str
     description: str
     parameters: Json
+
+
+def tool_list(specs: tuple[ToolSpec, ...]) -> str:
+    """Return tools as the one JSON text that stands for them in the books, always the same bytes for the same tools."""
+    return json.dumps(
+        [{"name": spec.name, "description": spec.description, "parameters": spec.parameters} for spec in specs],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Every record is written whole and replaced whole, under an id that never changes
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -155,6 +156,11 @@ class Content(Frozen):
     id: str
     text: str
 
+    @classmethod
+    def of(cls, text: str) -> Content:
+        """Return a text under the hash of its bytes."""
+        return cls(id=hashlib.sha256(text.encode()).hexdigest(), text=text)
+
 
 class Attachment(Frozen):
     """A file kept in the home's ``attachments/`` under the SHA-256 of its bytes in hex.
@@ -173,7 +179,11 @@ class Attachment(Frozen):
 
 
 class Checkpoint(Frozen):
-    """A compaction: the messages from ``first`` to ``last`` are archived behind the message ``summary``."""
+    """A compaction: the messages from ``first`` to ``last`` are archived behind the message ``summary``.
+
+    The summary has no parent and stands before what came after ``last``. Nothing is deleted: a path that is asked
+    for whole goes through the archived messages. ``first`` is an earlier summary where there was one.
+    """
 
     id: str
     conversation: str

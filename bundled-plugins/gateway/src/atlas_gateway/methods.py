@@ -228,7 +228,9 @@ def methods(ctx: PluginContext) -> list[Method]:
         return ConversationState(conversation=await services.need(CONVERSATIONS).change(params.conversation, change))
 
     async def conversation_history(params: History, caller: Caller) -> BaseModel:
-        return Messages(messages=await services.need(CONVERSATIONS).path(params.conversation, limit=params.limit))
+        return Messages(
+            messages=await services.need(CONVERSATIONS).path(params.conversation, limit=params.limit, whole=True)
+        )
 
     async def message_send(params: MessageSend, caller: Caller) -> BaseModel:
         parts: list[Part] = [TextPart(text=params.text)] if params.text.strip() else []

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.sqlite import insert
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import Event, NumberedEvent
 from atlas_sdk.messages import Message
-from atlas_sdk.records import Conversation, Record
+from atlas_sdk.records import Checkpoint, Conversation, Record
 from atlas_sdk.services.store import Row
 
 from .tables import EVENTS, TABLES, from_row, to_column, to_row
@@ -84,24 +84,40 @@ def last_number(connection: Connection, conversation: str | None) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-_PATH = text("""
+_PATH = """
     WITH RECURSIVE up(id, parent, data, depth) AS (
-        SELECT id, parent, data, 0 FROM message WHERE id = :head
+        SELECT id, parent, data, 0 FROM message WHERE id = {head}
         UNION ALL
         SELECT message.id, message.parent, message.data, up.depth + 1
-        FROM message JOIN up ON message.id = up.parent
+        FROM message JOIN up ON message.id = {parent}
         WHERE up.depth + 1 < :limit
     )
     SELECT data FROM up ORDER BY depth DESC
-""")
+"""
+_BEHIND = """COALESCE((
+    SELECT json_extract(data, '$.summary') FROM checkpoint
+    WHERE conversation = :conversation AND json_extract(data, '$.last') = {0}
+), {0})"""
+"""The summary that a compaction of this conversation put in a message's place, else the message."""
+
+_WHOLE = text(_PATH.format(head=":head", parent="up.parent"))
+_COMPACT = text(_PATH.format(head=_BEHIND.format(":head"), parent=_BEHIND.format("up.parent")))
 _NO_LIMIT = 1 << 60
 
 
-def path_of(connection: Connection, conversation: str, limit: int | None) -> tuple[Message, ...]:
-    """Return the messages from the root to the head, walking the parents, also into a past that a fork shares."""
+def path_of(connection: Connection, conversation: str, limit: int | None, *, whole: bool) -> tuple[Message, ...]:
+    """Return the messages from the root to the head, walking the parents, also into a past that a fork shares.
+
+    The walk ends at a summary, unless it is to be ``whole``.
+    """
     conversations = TABLES[Conversation]
     found = connection.execute(select(conversations.c.data).where(conversations.c.id == conversation)).scalar()
     if found is None or limit == 0:
         return ()
+    checkpoint = select(TABLES[Checkpoint].c.id).where(TABLES[Checkpoint].c.conversation == conversation)
+    plain = whole or connection.execute(checkpoint.limit(1)).first() is None
     values = {"head": from_row(Conversation, {"data": found}).head, "limit": limit or _NO_LIMIT}
-    return tuple(from_row(Message, {"data": row.data}) for row in connection.execute(_PATH, values))
+    if not plain:
+        values["conversation"] = conversation
+    rows = connection.execute(_WHOLE if plain else _COMPACT, values)
+    return tuple(from_row(Message, {"data": row.data}) for row in rows)

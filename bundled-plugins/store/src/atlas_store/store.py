@@ -186,12 +186,13 @@ class SqliteStore:
         self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
     ) -> tuple[Conversation, ...]:
         def work(connection: Connection) -> tuple[Conversation, ...]:
-            from sqlalchemy import select
+            from sqlalchemy import func, select
 
             from .tables import TABLES, from_row, to_column
 
             table = TABLES[Conversation]
-            query = select(table.c.data).where(table.c.archived == archived)
+            kind = func.json_extract(table.c.data, "$.origin.kind")
+            query = select(table.c.data).where(table.c.archived == archived, kind != "review")
             if before is not None:
                 query = query.where(table.c.updated_at < to_column(before))
             query = query.order_by(table.c.updated_at.desc(), table.c.id.desc()).limit(limit)
@@ -199,11 +200,11 @@ class SqliteStore:
 
         return await self._read(work)
 
-    async def path(self, conversation: str, *, limit: int | None = None) -> tuple[Message, ...]:
+    async def path(self, conversation: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
         def work(connection: Connection) -> tuple[Message, ...]:
             from .sql import path_of
 
-            return path_of(connection, conversation, limit)
+            return path_of(connection, conversation, limit, whole=whole)
 
         return await self._read(work)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
 from ..messages import Frozen, Message, Part, Sender
-from ..records import Conversation, Origin, Turn
+from ..records import Checkpoint, Conversation, Origin, Turn
 from . import ServiceKey
 
 Delivery: TypeAlias = Literal["steer", "queue"]
@@ -82,8 +82,16 @@ class ConversationsService(Protocol):
         makes a sibling and moves the head: an edit, refused while a turn runs. An empty one stands before the first.
         """
 
-    async def path(self, id: str, *, limit: int | None = None) -> tuple[Message, ...]:
-        """Return the messages up to the head."""
+    async def path(self, id: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
+        """Return the messages up to the head: what the model is sent, or with ``whole`` all that was ever said."""
+
+    async def compact(self, id: str, *, last: str, summary: Sequence[Part]) -> Checkpoint:
+        """Archive the messages up to ``last`` behind one message of ``summary``, which the model reads in their place.
+
+        The instructions and the tool list are read anew before the next request. All of it is one transaction.
+        Raises MisuseError when ``last`` is not on the path, or stands between a call and its result, and changes
+        nothing then. Harmless while a turn runs: its next request begins with the summary.
+        """
 
     async def running(self, id: str) -> Turn | None:
         """Return the turn that runs, or None."""

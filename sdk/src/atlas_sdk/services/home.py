@@ -13,7 +13,7 @@ from . import ServiceKey
 
 CONSUMED_BY_PLUGINS: tuple[str, ...] = (
     "atlas_channels", "atlas_executors", "atlas_readers", "atlas_screens", "atlas_skills", "atlas_agents",
-    "atlas_mcp_servers", "atlas_monitors", "atlas_paths", "atlas_calls",
+    "atlas_mcp_servers", "atlas_monitors", "atlas_paths", "atlas_calls", "atlas_memories", "atlas_forgetters",
 )  # fmt: skip
 """The hooks whose answers the kernel only keeps: a plugin uses them."""
 

@@ -63,11 +63,15 @@ class StoreService(Protocol):
     async def conversations(
         self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
     ) -> tuple[Conversation, ...]:
-        """Return conversations, the most recently changed first, changed before ``before`` where given."""
+        """Return conversations, the most recently changed first, changed before ``before`` where given.
 
-    async def path(self, conversation: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        The copies that background reviews work on are not among them.
+        """
+
+    async def path(self, conversation: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
         """Return the messages from the root to the conversation's head, the last ``limit`` where given.
 
+        It begins with the summary of the last compaction on the way, and with ``whole`` at the root, as it was said.
         Queued messages are not on the path.
         """
 

@@ -16,7 +16,7 @@ from anyio.lowlevel import checkpoint
 from ..errors import MisuseError, StorageError
 from ..events import EVENT, Event, NumberedEvent
 from ..messages import Frozen, Message
-from ..records import Attachment, Conversation, Record
+from ..records import Attachment, Checkpoint, Conversation, Record
 from ..schema import Schema
 from ..services.store import Reading, Transaction
 from .fake_tables import TABLES, FakeDisk, FakeTransaction, column
@@ -75,18 +75,21 @@ class FakeStore:
     ) -> tuple[Conversation, ...]:
         """Return conversations, the most recently changed first."""
         where = "WHERE archived = :archived AND (:before IS NULL OR updated_at < :before) "
+        where += "AND json_extract(data, '$.origin.kind') != 'review' "
         order = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
         await self._usable()
         with self.disk.reading() as reading:
             return reading.records(Conversation, where + order, archived=archived, before=column(before), limit=limit)
 
-    async def path(self, conversation: str, *, limit: int | None = None) -> tuple[Message, ...]:
-        """Return the messages from the root to the conversation's head."""
+    async def path(self, conversation: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
+        """Return the messages from the root, or the last summary, to the conversation's head."""
         found = await self.get(Conversation, conversation)
         messages = {message.id: message for message in await self.find(Message)}
         head = found.head if found is not None else None
+        checkpoints = () if whole else await self.find(Checkpoint, conversation=conversation)
+        behind = {checkpoint.last: checkpoint.summary for checkpoint in checkpoints}
         path: list[Message] = []
-        while head in messages and (limit is None or len(path) < limit):
+        while (head := behind.get(head or "", head)) in messages and (limit is None or len(path) < limit):
             path.append(messages[head])
             head = messages[head].parent
         return tuple(reversed(path))

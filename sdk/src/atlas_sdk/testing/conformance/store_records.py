@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import MisuseError
 from ...ids import new_id
 from ...messages import Frozen, Message, ProviderItems, ToolCallPart
-from ...records import Call, Checkpoint, Content, Conversation, Cost, Effect, ModelCall, Turn, Usage
+from ...records import Call, Checkpoint, Content, Conversation, Cost, Effect, ModelCall, Origin, Turn, Usage
 from .raising import raises
 from .store_bench import (
     START,
@@ -234,6 +234,16 @@ async def times_of_every_zone_are_ordered_as_one(bench: StoreBench) -> None:
 
 
 @check_store.promise
+async def a_reviews_copy_is_in_no_list(bench: StoreBench) -> None:
+    """What a background review works on is kept, and nobody's conversation."""
+    own, copy = conversation_of(archived=True), conversation_of(archived=True, origin=Origin(kind="review"))
+    await bench.store.commit([own, copy])
+
+    assert await bench.store.conversations(archived=True) == (own,)
+    assert await bench.store.get(Conversation, copy.id) == copy
+
+
+@check_store.promise
 async def a_path_goes_from_the_root_to_the_head(bench: StoreBench) -> None:
     """Siblings, queued messages and other conversations are not on it; ``limit`` keeps the last ones."""
     one, messages = await bench.said("a", "b", "c", "d")
@@ -251,6 +261,29 @@ async def a_path_goes_from_the_root_to_the_head(bench: StoreBench) -> None:
 
     await bench.store.commit([one.model_copy(update={"head": None})])
     assert await bench.store.path(one.id) == ()
+
+
+@check_store.promise
+async def a_path_begins_with_the_last_summary(bench: StoreBench) -> None:
+    """A compaction stands for what it archived, in its own conversation alone, and nothing is gone."""
+    one, messages = await bench.said("a", "b", "c", "d", "e", "f")
+    first, second = message_in(one.id, "The beginning."), message_in(one.id, "The beginning and more.")
+    before = Checkpoint(
+        id=new_id(), conversation=one.id, first=messages[0].id, last=messages[1].id, summary=first.id, created_at=START
+    )
+    after = before.model_copy(update={"id": new_id(), "first": first.id, "last": messages[3].id, "summary": second.id})
+    fork = one.model_copy(update={"id": new_id()})
+    await bench.store.commit([first, second, before, fork])
+    assert await bench.store.path(one.id) == (first, *messages[2:])
+
+    await bench.store.commit([after])
+    assert await bench.store.path(one.id) == (second, *messages[4:])
+    assert await bench.store.path(one.id, limit=1) == (messages[-1],)
+    assert await bench.store.path(one.id, whole=True) == tuple(messages)
+    assert await bench.store.path(fork.id) == tuple(messages)
+
+    await bench.store.commit([after.model_copy(update={"last": messages[5].id})])
+    assert await bench.store.path(one.id) == (second,)
 
 
 @check_store.promise

@@ -1,0 +1,50 @@
+"""What the agents of a home remember: one slot, which one memory system fills. Provided by the memory plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..memory import Known, NotTaken, Receipt
+from ..messages import Frozen
+from . import ServiceKey
+
+
+class Switched(Frozen):
+    """What came of a switch from one memory system to another."""
+
+    before: str
+    system: str
+    carried: int
+    not_carried: tuple[NotTaken, ...] = ()
+
+
+class MemoryService(Protocol):
+    """The slot. What a memory system writes is booked here, and looked up at the next start."""
+
+    @property
+    def system(self) -> str:
+        """The name of the system in use, as ``[memory] system`` has it."""
+
+    @property
+    def review_tools(self) -> tuple[str, ...]:
+        """The tools a background review writes this memory with; none where the system reviews by itself."""
+
+    async def known(self) -> tuple[Known, ...]:
+        """Return all that the system in use knows."""
+
+    async def book(self, receipts: Sequence[Receipt]) -> None:
+        """Keep receipts of writes that were read back from disk, before anybody is told of the writes."""
+
+    async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
+        """Return why a text may not be learned, empty when it may.
+
+        What was forgotten is not learned again from where it was known: not in a review, and not in a conversation
+        that held it, until a person says it there anew.
+        """
+
+    async def use(self, system: str) -> Switched:
+        """Put another system in the slot and carry what is known across. Raises MisuseError for an unknown name."""
+
+
+MEMORY: ServiceKey[MemoryService] = ServiceKey("memory", 1)
