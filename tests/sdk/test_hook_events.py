@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from atlas_sdk import hook_events
 from atlas_sdk.commands import SlashCommand
 from atlas_sdk.errors import MisuseError
-from atlas_sdk.hook_events import STOPS_IN_A_ROW, EventHook, EventHooks, HookAnswer, matches, read_answer
+from atlas_sdk.hook_events import EventHook, EventHooks, HookAnswer, matches, read_answer
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
@@ -113,7 +114,7 @@ async def test_a_hook_is_told_the_call_in_claude_codes_words(talk: Callable[...,
 
     told = desk.told[0]
     assert (told["hook_event_name"], told["tool_name"]) == ("PreToolUse", "Write")
-    assert told["tool_input"] == {"file_path": "a.txt", "content": "hello"}
+    assert told["tool_input"] == {"file_path": "/work/a.txt", "content": "hello"}
     assert told["atlas"] == {"tool": "write_file", "arguments": {"path": "a.txt", "content": "hello"}}
     assert told["cwd"] == "/work"
 
@@ -228,12 +229,15 @@ async def test_a_stop_hook_sends_the_model_on_and_is_told_that_it_did(talk: Call
     assert [told["last_assistant_message"] for told in desk.told] == ["One.", "Two."]
 
 
-async def test_a_stop_hook_that_never_lets_go_is_let_go_of(talk: Callable[..., Any]) -> None:
+async def test_a_stop_hook_that_never_lets_go_is_let_go_of(
+    talk: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "STOPS_IN_A_ROW", 3)
     desk = Desk(*["More."] * 20, Stop={"decision": "block", "reason": "On."})
 
     await talk(desk)
 
-    assert len(desk.model.requests) == STOPS_IN_A_ROW + 1
+    assert len(desk.model.requests) == 4
 
 
 async def test_a_hook_that_says_no_further_ends_the_turn(talk: Callable[..., Any]) -> None:
