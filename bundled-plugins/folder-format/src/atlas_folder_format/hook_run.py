@@ -10,12 +10,12 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.folder_hooks import HookCommand
 from atlas_sdk.process_trees import Mark, end_marked
 from atlas_sdk.values import Json
 
-from .audit import Audit
 from .environment import base, filled, new_mark, option_variables, options, places
 from .process import Ended, run, shell_line
 from .transcript import Transcripts

@@ -11,6 +11,7 @@ import anyio
 import anyio.abc
 from anyio.abc import Process
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import ConversationChanged, Event, PluginChanged, ToolCalled, TurnStarted
@@ -20,7 +21,6 @@ from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.notify import NOTIFY
 
-from .audit import Audit
 from .environment import base, new_mark
 from .process import close, shell_line
 

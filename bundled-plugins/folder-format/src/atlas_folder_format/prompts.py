@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
@@ -18,7 +19,6 @@ from atlas_sdk.process_trees import end_marked
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.gate import GATE, GateRequest
 
-from .audit import Audit
 from .environment import base, filled, new_mark, places
 from .process import run, shell_line
 from .texts import Written
