@@ -67,14 +67,15 @@ class HookRunner:
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None
-        if await anyio.to_thread.run_sync(mark.left):
-            self._left.add(mark)
-            self._later(self._end_rest, mark, ended.session, hook.timeout_seconds)
+        self._left.add(mark)
+        self._later(self._end_rest, mark, ended.session, hook.timeout_seconds)  # to look takes milliseconds
         return ended
 
     async def _end_rest(self, mark: Mark, session: int, seconds: float) -> None:
-        await anyio.sleep(seconds)
-        await end_marked(mark, session=session)
+        """Give what a hook left in its session as long as the hook had, and forget a mark that nobody carries."""
+        if await anyio.to_thread.run_sync(mark.left):
+            await anyio.sleep(seconds)
+            await end_marked(mark, session=session)
         if not await anyio.to_thread.run_sync(mark.left):
             self._left.discard(mark)
 
