@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from atlas_sdk import hook_events
+from atlas_sdk.authored import called
 from atlas_sdk.claude_names import atlas_arguments, call_fits
 from atlas_sdk.commands import SlashCommand
 from atlas_sdk.errors import MisuseError
@@ -333,3 +337,32 @@ def test_a_time_that_is_none_is_left_to_the_schema() -> None:
     told = {"timeout": float("inf")}
 
     assert atlas_arguments("run_command", told) == told
+
+
+async def test_a_hook_that_hangs_lets_nothing_through_and_holds_nobody_up(talk: Callable[..., Any]) -> None:
+    async def forever(told: Any) -> Any:
+        await anyio.sleep_forever()
+
+    class Slow(Desk):
+        def hook(self, event: str) -> EventHook:
+            return EventHook(event, forever, timeout_seconds=0.05)
+
+    desk = Slow(WRITE, "Done.", PreToolUse=None)
+
+    path = await talk(desk)
+
+    assert desk.wrote == []
+    assert "A hook of desk failed at PreToolUse: it took over 0.05 seconds." in results(path)
+
+
+async def test_plain_functions_that_hang_take_no_thread_from_anybody() -> None:
+    over = threading.Event()
+    try:
+        with anyio.move_on_after(0.1):
+            async with anyio.create_task_group() as group:
+                for _ in range(60):
+                    group.start_soon(called, over.wait)
+        with anyio.fail_after(5):
+            assert await anyio.to_thread.run_sync(lambda: "free") == "free"
+    finally:
+        over.set()

@@ -239,7 +239,7 @@ class AuthorContext:
         """Add a hook. ``run`` gets the JSON of Claude Code's event as a dict and returns its answer, or None.
 
         ``matcher`` is the tools it is for, by Atlas's name or Claude Code's. ``allow`` lowers no approval.
-        One that raises stops what it was asked about.
+        One that raises, or takes over a minute, stops what it was asked about.
         """
 
         async def ask(told: dict[str, Json]) -> Json:

@@ -78,7 +78,9 @@ async def called(run: Callable[..., Any], *arguments: Any) -> Any:
     """Call an author's function: one that is async here, a plain one in a worker thread, so that it holds up nobody."""
     if is_async(run):
         return await run(*arguments)
-    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True)
+    # A limiter of its own: one that hangs and was given up on is not to take a thread from everybody else.
+    own = anyio.CapacityLimiter(1)
+    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True, limiter=own)
     return await answer if inspect.isawaitable(answer) else answer
 
 

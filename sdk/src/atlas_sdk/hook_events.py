@@ -7,6 +7,7 @@ the person asked, change arguments and add context; nothing in it lowers an appr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +39,8 @@ HOOK_EVENTS: tuple[str, ...] = get_args(HookEvent)
 HookRun: TypeAlias = Callable[[dict[str, Json]], Awaitable[Json]]
 DECISIONS = ("allow", "approve", "deny", "block", "ask", "defer")
 """What a hook may decide. Claude Code's older hooks approve and block."""
+HOOK_SECONDS = 60.0
+"""How long a hook may take, as in Claude Code: a turn waits for it."""
 STOPS_IN_A_ROW = 50
 """How often Stop hooks may send the model on, one turn after the other: plugins that work in rounds do so for long, and
 one that never lets go must not run up a bill without end."""
@@ -52,12 +55,14 @@ class EventHook:
 
     ``matcher`` is Claude Code's: empty and ``*`` match all, names joined by ``|`` match those, anything else is
     a regular expression that has to occur. It is held against a tool's names (``Bash`` or ``run_command``), and
-    at SessionStart against how it started. A ``run`` that raises stops what it was asked about.
+    at SessionStart against how it started. A ``run`` that raises stops what it was asked about, and so does one that
+    takes longer than ``timeout_seconds``; None is for one that has an end of its own.
     """
 
     event: str
     run: HookRun
     matcher: str = ""
+    timeout_seconds: float | None = HOOK_SECONDS
 
     def __post_init__(self) -> None:
         if self.event not in HOOK_EVENTS:
@@ -282,7 +287,11 @@ class EventHooks:
         answers = [HookAnswer()] * len(told)
 
         async def ask(number: int, hook: EventHook, payload: dict[str, Json]) -> None:
-            said = await hook.run({"hook_event_name": event, "transcript_path": "", **payload})
+            said: Json = None
+            with anyio.move_on_after(hook.timeout_seconds or math.inf) as scope:
+                said = await hook.run({"hook_event_name": event, "transcript_path": "", **payload})
+            if scope.cancelled_caught:
+                raise ToolError(f"it took over {hook.timeout_seconds:g} seconds.")
             answer = read_answer(event, said)
             tool = payload.get("atlas", {}).get("tool", "")
             if answer.arguments is not None and payload["tool_name"] != tool:

@@ -30,7 +30,12 @@ def hook_commands(ctx: PluginContext, commands: Sequence[HookCommand], user_conf
     ctx.on_unload(runner.close)
     few = anyio.Semaphore(AT_ONCE)
     return EventHooks(
-        ctx, [EventHook(one.event, _Command(ctx, one, runner, few, later).run, one.matcher) for one in commands]
+        ctx,
+        [
+            # A command's time is its own to say, and begins when its process does.
+            EventHook(one.event, _Command(ctx, one, runner, few, later).run, one.matcher, timeout_seconds=None)
+            for one in commands
+        ],
     )
 
 
