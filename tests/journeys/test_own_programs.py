@@ -103,8 +103,8 @@ def test_no_program_of_a_plugin_reads_the_servers_environment_or_outlives_it(atl
         assert [one.stem for one in atlas.work.glob("*.found") if KEY.encode() in one.read_bytes()] == []
     assert atlas.stop() == 0
     left = set(sleepers()) - before
-    # What a command detached on purpose stays, as it would in a terminal.
-    assert len(left) == 1
+    # What the command detached may stay, as it would in a terminal.
+    assert len(left) <= 1
     for pid in left:
         os.kill(int(pid), signal.SIGKILL)
 

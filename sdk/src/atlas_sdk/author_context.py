@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import anyio
 
+from .audit import Audit
 from .authored import (
     AuthorChannel,
     AuthorExecutor,
@@ -242,8 +243,21 @@ class AuthorContext:
         One that raises, or takes over a minute, stops what it was asked about.
         """
 
+        where = f"{event} ({matcher})" if matcher not in ("", "*") else event
+
         async def ask(told: dict[str, Json]) -> Json:
-            return await called(run, told)
+            outcome = "stopped"
+            try:
+                said = await called(run, told)
+                outcome = "ran"
+            except Exception as error:
+                outcome = f"raised {type(error).__name__}"
+                raise
+            finally:
+                Audit(self._ctx.home, self.name, self._ctx.clock).note(
+                    "hook", where, outcome, conversation=str(told.get("session_id", ""))
+                )
+            return said
 
         hook = EventHook(event, ask, matcher)
         self._declared("hook on", "hooks", event, [])
