@@ -6,38 +6,18 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.folder_hooks import HookCommand
-from atlas_sdk.records import Conversation
 from atlas_sdk.values import Json
 
 from .audit import Audit
 from .environment import MARK, base, filled, option_variables, options, places
 from .process import Ended, end_marked, run, shell_line
-from .tool_names import arguments_of_claude
 from .transcript import Transcripts
-
-
-@dataclass(frozen=True)
-class Moment:
-    """An event in a conversation. ``told`` is what a hook learns of it beside what every hook does.
-
-    ``names`` is what a matcher is held against: a tool's names, Atlas's own the last. ``arguments`` are the call's.
-    """
-
-    event: str
-    conversation: Conversation
-    told: Mapping[str, Json]
-    names: tuple[str, ...] = ()
-    arguments: Mapping[str, Json] | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The conversation's folder."""
-        return Path(self.conversation.folder).expanduser() if self.conversation.folder else Path.home()
 
 
 class HookRunner:
@@ -51,19 +31,21 @@ class HookRunner:
         self._transcripts = Transcripts(ctx)
         self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
-    async def run(self, hook: HookCommand, moment: Moment, name: str) -> Ended | None:
-        """Run a hook whose matcher fitted ``name``; None for one that did not come to its end, which is logged."""
+    async def run(self, hook: HookCommand, told: Mapping[str, Json]) -> Ended | None:
+        """Tell a hook of an event; None for one that did not come to its end, which is logged."""
+        conversation, folder = str(told["session_id"]), Path(told["cwd"])
         given = await options(self._ctx, self._user_config)
-        known = places(self._ctx, moment.folder, moment.conversation.id)
+        known = places(self._ctx, folder, conversation)
         environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
-        told = _told(moment, name, await self._transcripts.of(moment.conversation.id))
+        transcript = str(await self._transcripts.of(conversation))
+        told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
         self._has_run = True
         outcome = "stopped"
         try:
             ended = await run(
                 _command(hook, known, given),
                 stdin=json.dumps(told, ensure_ascii=False, default=str, separators=(",", ":")),
-                folder=moment.folder if moment.folder.is_dir() else self._ctx.folder,
+                folder=folder if await anyio.Path(folder).is_dir() else self._ctx.folder,
                 environment=environment,
                 timeout_seconds=hook.timeout_seconds,
             )
@@ -73,7 +55,7 @@ class HookRunner:
             self.log(hook, f"it could not be started: {error}")
             return None
         finally:
-            self._audit.note("hook", f"{hook.at}: {hook.command}", outcome, conversation=moment.conversation.id)
+            self._audit.note("hook", f"{hook.at}: {hook.command}", outcome, conversation=conversation)
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None
@@ -88,22 +70,6 @@ class HookRunner:
         if self._has_run:
             await end_marked(self._mark)
         self._transcripts.close()
-
-
-def _told(moment: Moment, name: str, transcript: Path) -> dict[str, Json]:
-    told: dict[str, Json] = {
-        "session_id": moment.conversation.id,
-        "transcript_path": str(transcript),
-        "cwd": str(moment.folder),
-        "permission_mode": "default",
-        "hook_event_name": moment.event,
-        **moment.told,
-    }
-    if moment.arguments is not None:
-        ours = name == moment.names[-1]
-        arguments = dict(moment.arguments) if ours else arguments_of_claude(name, moment.arguments, moment.folder)
-        told |= {"tool_name": name, "tool_input": arguments}
-    return told
 
 
 def _command(hook: HookCommand, known: Mapping[str, str], given: Mapping[str, str]) -> list[str]:

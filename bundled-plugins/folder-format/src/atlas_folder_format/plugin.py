@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas_sdk import hookspecs
 from atlas_sdk.agents import AgentDefinition
+from atlas_sdk.claude_names import atlas_names
 from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
@@ -21,10 +22,9 @@ from atlas_sdk.skills import SkillSource
 from .background import Background
 from .contents import Contents
 from .environment import filled, places
-from .hooks import HookCommands
+from .hooks import hook_commands
 from .mcp import mcp_server
 from .prompts import slash_command
-from .tool_names import to_atlas
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("atlas_"))
 _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best", "fable"}
@@ -68,7 +68,7 @@ class _Folder:
         self._later = Background(ctx)
         self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
         hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
-        self._hooks = [HookCommands(ctx, hooks, config, self._later.later)] if hooks else []
+        self._hooks = [hook_commands(ctx, hooks, config, self._later.later)] if hooks else []
 
     def hooks(self) -> list[Any]:
         return list(self._hooks)
@@ -95,7 +95,7 @@ class _Folder:
                     self._named(agent.name),
                     agent.description,
                     filled(agent.document.body.strip(), known),
-                    tools=None if tools is None or "*" in tools else to_atlas(tools),
+                    tools=None if tools is None or "*" in tools else atlas_names(tools),
                     model=model if "/" in model and model.lower() not in _ALIASES else "",
                 )
             )

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from atlas_sdk.folder_parts import inside
 from atlas_sdk.folder_report import Report
+from atlas_sdk.front_matter import Document, first_line, read_document
 from atlas_sdk.values import Json
-
-from .frontmatter import Document, first_line, read_document
 
 DEEPEST = 6
 """How far below a folder of parts they are looked for."""

@@ -70,12 +70,12 @@ async def test_a_matcher_may_name_atlass_tool(folder: Path, tmp_path: Path, open
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("echo 'not this one' >&2; exit 2", "Not run: the plugin sample-kit blocked it. not this one"),
+        ("echo 'not this one' >&2; exit 2", "Not run: a hook of sample-kit refused it: not this one"),
         (
             """echo '{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "secret"}}'""",
-            "Not run: the plugin sample-kit blocked it. secret",
+            "Not run: a hook of sample-kit refused it: secret",
         ),
-        ("""echo '{"decision": "block", "reason": "old way"}'""", "Not run: the plugin sample-kit blocked it. old way"),
+        ("""echo '{"decision": "block", "reason": "old way"}'""", "Not run: a hook of sample-kit refused it: old way"),
         ("""echo '{"hookSpecificOutput": {"additionalContext": "mind the gap"}}'""", "mind the gap"),
         ("echo broken >&2; exit 1", "hello"),
         ("echo '{not json'", "hello"),
@@ -140,7 +140,7 @@ async def test_after_a_call_a_hook_is_told_what_it_answered(
         path = await say(app, await start(app, tmp_path), "go")
 
         assert "hi" in told(tmp_path)["tool_response"]["stdout"]
-        assert "[The plugin sample-kit says: look again]" in result(path)
+        assert "look again" in result(path)
 
 
 async def test_a_call_that_failed_has_its_own_event(

@@ -11,12 +11,12 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.front_matter import read_document
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.skills import SkillRow
 
 from . import skill as skills
-from .front_matter import split
 from .instructions import instructions
 from .skill import FILE, Skill, text_of
 
@@ -79,7 +79,7 @@ class Library:
         return await anyio.to_thread.run_sync(self._text, skill, arguments)
 
     def _text(self, skill: Skill, arguments: str) -> str:
-        _, body = split(text_of(skill.file))
+        body = read_document(text_of(skill.file)).body
         return instructions(skill, body, arguments, plugin_folder=self._plugin_folder(skill.plugin))
 
     def _plugin_folder(self, name: str) -> Path | None:
