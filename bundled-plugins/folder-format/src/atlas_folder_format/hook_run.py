@@ -37,7 +37,7 @@ class HookRunner:
         given = await options(self._ctx, self._user_config)
         known = places(self._ctx, folder, conversation)
         environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
-        transcript = str(await self._transcripts.of(conversation))
+        transcript = str(await self._transcripts.of(conversation, folder))
         told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
         self._has_run = True
         outcome = "stopped"

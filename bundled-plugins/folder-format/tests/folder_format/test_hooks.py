@@ -54,7 +54,8 @@ async def test_a_hook_is_told_of_a_call_in_claude_codes_words(
         text = await anyio.Path(said["transcript_path"]).read_text()
         lines = [json.loads(line) for line in text.splitlines()]
         assert [line["message"]["content"][0].get("text") for line in lines][-2] == "go"
-        assert lines[-1]["message"]["content"][0]["type"] == "tool_use"
+        call = lines[-1]["message"]["content"][0]
+        assert (call["type"], call["name"], call["input"]) == ("tool_use", "Read", said["tool_input"])
         assert '"role":"assistant"' in text
 
 
