@@ -12,6 +12,7 @@ from atlas_sdk.manifest_file import MANIFEST, kebab, raw_manifest
 from atlas_sdk.marketplace_entry import others_in_marketplace
 from atlas_sdk.values import Json
 
+from .hook_files import warn_of_files
 from .texts import Written, read_agents, read_commands, read_skills
 
 _KNOWN = {
@@ -79,7 +80,7 @@ def read_contents(folder: Path, name: str) -> Contents:
     if not has_manifest and (folder / "plugin.json").is_file():
         report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
     if others := others_in_marketplace(folder):
-        report.warn(f"It is a marketplace of {others} other plugins too; each of them is a folder of its own.")
+        report.warn(f"It is a marketplace, too: the other plugins it lists ({others}) are folders of their own.")
     needed = manifest.get("dependencies")
     if needed and not isinstance(needed, list):
         report.refuse("dependencies", "They must be a list of plugins.")
@@ -97,6 +98,7 @@ def read_contents(folder: Path, name: str) -> Contents:
         report.refuse(f"command {hidden.name}", "A skill of the plugin has its name, and the skill is used.")
     agents = read_agents(folder, manifest.get("agents"), report)
     parts = read_parts(folder, manifest, report)
+    warn_of_files(folder, parts.hooks, report)
     _refuse_the_rest(folder, manifest, report)
     counted = Contents(
         name,

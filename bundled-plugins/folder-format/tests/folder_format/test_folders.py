@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,26 @@ def test_a_folder_of_hooks_without_their_file_and_a_hook_without_a_command_are_n
 
     assert refused(contents)["hooks ./hooks"] == "There is no hooks.json in it."
     assert refused(contents)["hooks in the manifest: Stop"] == "It has no command."
+
+
+def test_hooks_that_run_what_is_missing_or_no_program_are_told_of(folder: Path) -> None:
+    commands = ["${CLAUDE_PLUGIN_ROOT}/a.sh --fast", '"$CLAUDE_PLUGIN_ROOT"/b.sh', "bash ${CLAUDE_PLUGIN_ROOT}/a.sh"]
+    hooks = [{"hooks": [{"type": "command", "command": command}]} for command in commands]
+    contents = read(folder, {"hooks/hooks.json": {"hooks": {"Stop": hooks}}, "a.sh": "true"})
+
+    assert len(contents.parts.hooks) == len(commands)
+    assert "Its hooks run what is not there: b.sh." in contents.report.warnings
+    if sys.platform != "win32":
+        assert "Its hooks run what is not marked as a program (chmod +x): a.sh." in contents.report.warnings
+
+
+def test_hooks_that_run_what_there_is_are_no_news(folder: Path) -> None:
+    command = 'node "${CLAUDE_PLUGIN_ROOT}/run.js"; test -d ${CLAUDE_PLUGIN_ROOT}/data'
+    contents = read(
+        folder, {MANIFEST: {"name": "sample-kit"}, "hooks/hooks.json": hook("Stop", command), "run.js": "//"}
+    )
+
+    assert contents.report.warnings == []
 
 
 @pytest.mark.parametrize(
