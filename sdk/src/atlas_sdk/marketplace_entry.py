@@ -30,7 +30,7 @@ def entry_as_manifest(folder: Path) -> dict[str, Any]:
     """
     whole = folder.resolve()
     places = [place / MARKETPLACE for place in (whole, *whole.parents[:HIGHEST])]
-    path = next((place for place in places if place.is_file()), None)
+    path = next((place for place in places if _is_there(place)), None)
     if path is None:
         return {}
     made: dict[str, Any] = {}
@@ -56,6 +56,13 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict):
             yield {**entry, "source": _source(entry.get("source"), root)}
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder above may be nobody's business here
+        return False
 
 
 def _source(source: Any, root: Any) -> Any:
