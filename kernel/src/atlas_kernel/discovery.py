@@ -58,5 +58,5 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
             broken[f"plugins/{folder.name}" if folder.name in manifests else folder.name] = str(error)
     for _, name, manifest in sorted(own, key=lambda one: one[:2]):  # first those that are called as their folder is
         if manifests.setdefault(manifest.name, manifest) is not manifest:
-            broken[f"plugins/{name}"] = f"Another plugin is named {manifest.name} already; rename this one."
+            broken[f"plugins/{name}"] = f"Another plugin is named {manifest.name} already."
     return Found(manifests, broken)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import anyio
 
@@ -28,6 +28,7 @@ from .commands import CommandHost, SlashCommand
 from .context import PluginContext
 from .errors import AtlasError, MisuseError
 from .hook_events import EventHook
+from .http import http_client
 from .manifest import Manifest
 from .screens import Call
 from .services.home import HOME
@@ -35,6 +36,9 @@ from .services.llm import LLM, LlmResult
 from .services.notify import NOTIFY
 from .tools import Tool, ToolHost, ToolResult
 from .values import Json
+
+if TYPE_CHECKING:
+    import httpx2
 
 ToolRun: TypeAlias = Callable[[dict[str, Any], ToolHost], Awaitable[ToolResult | str] | ToolResult | str]
 HookFunction: TypeAlias = Callable[[dict[str, Any]], Awaitable[Json] | Json]
@@ -164,6 +168,14 @@ class AuthorContext:
             self.registered.stops.append(stop)
         else:
             self._ctx.on_unload(stop)
+
+    def http(self, **options: Any) -> httpx2.AsyncClient:
+        """Return a client of httpx for requests, with ``httpx2.AsyncClient``'s own options: ``async with ctx.http()``.
+
+        Each host it asks is put into the plugin's log, which the user can read; one that ``network`` in the manifest
+        does not name is marked there, and asked all the same.
+        """
+        return http_client(self._ctx, self._manifest, **options)
 
     async def notify(self, conversation: str, text: str) -> None:
         """Bring text to a conversation, where it starts a turn. The manifest says ``"notify": true``."""

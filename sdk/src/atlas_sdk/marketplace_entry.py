@@ -19,6 +19,8 @@ _LISTED = ("skills", "commands", "agents", "hooks", "mcpServers")
 def others_in_marketplace(folder: Path) -> int:
     """Return how many plugins a folder that is a marketplace itself lists beside the one that it is."""
     path = folder.resolve() / MARKETPLACE
+    if not _is_there(path):
+        return 0
     return sum(not _leads_to(folder.resolve(), entry, path) for entry in _entries(path))
 
 
@@ -59,9 +61,10 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _is_there(path: Path) -> bool:
+    """Return whether a marketplace's file is there and its own: not a link that leads somewhere else."""
     try:
-        return path.is_file()
-    except OSError:  # a folder above may be nobody's business here
+        return path.is_file() and path.resolve() == path
+    except (OSError, RuntimeError):  # a folder above may be nobody's business here
         return False
 
 

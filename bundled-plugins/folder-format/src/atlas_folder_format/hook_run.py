@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.folder_hooks import HookCommand
+from atlas_sdk.process_trees import Mark, end_marked
 from atlas_sdk.values import Json
 
-from .audit import Audit
-from .environment import MARK, base, filled, option_variables, options, places
-from .process import Ended, end_marked, run, shell_line
+from .environment import base, filled, new_mark, option_variables, options, places
+from .process import Ended, run, shell_line
 from .transcript import Transcripts
+
+Later = Callable[..., None]
+"""Has work done that nothing waits for."""
 
 
 class HookRunner:
-    """Runs the hook commands of one folder. What they leave running ends with the plugin."""
+    """Runs the hook commands of one folder.
 
-    def __init__(self, ctx: PluginContext, user_config: Json) -> None:
+    What a hook leaves running has as long as the hook had, which is enough for a sound or a message. What made a
+    session of its own is meant to stay, and ends with the plugin.
+    """
+
+    def __init__(self, ctx: PluginContext, user_config: Json, later: Later) -> None:
         self._ctx = ctx
         self._user_config = user_config
-        self._mark = secrets.token_hex(8)
-        self._has_run = False
+        self._later = later
+        self._left: set[Mark] = set()
         self._transcripts = Transcripts(ctx)
         self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
@@ -36,14 +44,14 @@ class HookRunner:
         conversation, folder = str(told["session_id"]), Path(told["cwd"])
         given = await options(self._ctx, self._user_config)
         known = places(self._ctx, folder, conversation)
-        environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
+        environment = {**base(os.environ), **hook.environment, **option_variables(given), **known}
         transcript = str(await self._transcripts.of(conversation, folder))
         told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
-        self._has_run = True
-        outcome = "stopped"
+        outcome, mark = "stopped", new_mark()
         try:
             ended = await run(
                 _command(hook, known, given),
+                mark=mark,
                 stdin=json.dumps(told, ensure_ascii=False, default=str, separators=(",", ":")),
                 folder=folder if await anyio.Path(folder).is_dir() else self._ctx.folder,
                 environment=environment,
@@ -59,7 +67,16 @@ class HookRunner:
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None
+        if await anyio.to_thread.run_sync(mark.left):
+            self._left.add(mark)
+            self._later(self._end_rest, mark, ended.session, hook.timeout_seconds)
         return ended
+
+    async def _end_rest(self, mark: Mark, session: int, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        await end_marked(mark, session=session)
+        if not await anyio.to_thread.run_sync(mark.left):
+            self._left.discard(mark)
 
     def log(self, hook: HookCommand, why: str) -> None:
         """Say in the log that a hook failed; what it stood around went on."""
@@ -67,8 +84,10 @@ class HookRunner:
 
     async def close(self) -> None:
         """End what hooks left running, and take their transcripts away."""
-        if self._has_run:
-            await end_marked(self._mark)
+        async with anyio.create_task_group() as group:
+            for mark in self._left:
+                group.start_soon(end_marked, mark)
+        self._left.clear()
         self._transcripts.close()
 
 

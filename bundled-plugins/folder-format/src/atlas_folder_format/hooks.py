@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import anyio
 
@@ -14,12 +14,10 @@ from atlas_sdk.services.notify import NOTIFY
 from atlas_sdk.values import Json
 
 from .answer import BLOCKS, answer_of
-from .hook_run import HookRunner
+from .hook_run import HookRunner, Later
 
 AT_ONCE = 16
 """How many of a plugin's hooks run beside each other: each is a process, and some plugins bring a hundred."""
-
-Later = Callable[..., None]
 
 
 def hook_commands(ctx: PluginContext, commands: Sequence[HookCommand], user_config: Json, later: Later) -> EventHooks:
@@ -28,7 +26,7 @@ def hook_commands(ctx: PluginContext, commands: Sequence[HookCommand], user_conf
     They fail open: a hook that breaks or takes too long is logged, and what it stood around goes on. Only exit code 2
     and an answer that says so block. ``later`` does what nothing waits for.
     """
-    runner = HookRunner(ctx, user_config)
+    runner = HookRunner(ctx, user_config, later)
     ctx.on_unload(runner.close)
     few = anyio.Semaphore(AT_ONCE)
     return EventHooks(

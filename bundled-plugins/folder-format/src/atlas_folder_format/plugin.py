@@ -74,7 +74,7 @@ class _Folder:
         return list(self._hooks)
 
     def background(self) -> list[Any]:
-        return [self._later.serve] if any(hook.is_async for hook in self._contents.parts.hooks) else []
+        return [self._later.serve] if self._hooks else []
 
     def _named(self, name: str) -> str:
         return f"{self._ctx.name}:{name}"

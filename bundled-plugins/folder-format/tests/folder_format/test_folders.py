@@ -224,6 +224,16 @@ def test_a_marketplace_above_says_nothing_of_a_folder_with_a_manifest_or_of_anot
     assert read(folder.parent / "third", {"skills/tidy/SKILL.md": SKILL}).parts.hooks == ()
 
 
+def test_a_marketplace_that_is_a_link_is_not_followed(folder: Path) -> None:
+    listed = {"plugins": [{"name": "sample-kit", "source": "./", "hooks": hook("Stop", "true")}]}
+    write(folder.parent, {"elsewhere.json": listed})
+    write(folder, {"skills/tidy/SKILL.md": SKILL})
+    (folder / ".claude-plugin").mkdir()
+    (folder / ".claude-plugin" / "marketplace.json").symlink_to(folder.parent / "elsewhere.json")
+
+    assert read(folder, {}).parts.hooks == ()
+
+
 def test_a_bare_name_in_a_marketplace_lies_in_its_folder_of_plugins(folder: Path) -> None:
     entry = {"name": "sample-kit", "source": "sample-kit", "hooks": hook("Stop", "true")}
     listed = {"metadata": {"pluginRoot": f"./{folder.parent.name}"}, "plugins": [entry]}

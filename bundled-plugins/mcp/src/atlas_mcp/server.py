@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.services.log import LOG
@@ -159,6 +160,7 @@ class Server:
                     attempt.scope.deadline = math.inf
                     attempt.client = client
                     self.state = "running"
+                    self._note("mcp", self.config.name, "started")
                     await self._listed(listing)
                     attempt.ready.set()
                     await self._while_running(attempt, client)
@@ -172,7 +174,14 @@ class Server:
 
     async def _secret(self, name: str) -> str | None:
         vault = self._ctx.services.get(VAULT)
-        return await vault.get(name) if vault is not None else None
+        value = await vault.get(name) if vault is not None else None
+        self._note("secret", name, "read" if value is not None else "not there")
+        return value
+
+    def _note(self, kind: str, what: str, outcome: str) -> None:
+        """Put it into the log of the plugin that brought the server; one of the user's own has none."""
+        if self.config.plugin:
+            Audit(self._ctx.home, self.config.plugin, self._ctx.clock).note(kind, what, outcome)
 
     async def _while_running(self, attempt: Attempt, client: Client) -> None:
         async with anyio.create_task_group() as group:
@@ -209,6 +218,7 @@ class Server:
             if isinstance(error, AtlasError):
                 attempt.error = error
             self.state, self.why = "failed", str(attempt.error)
+            self._note("mcp", self.config.name, f"failed: {self.why}")
             self._ctx.logger.warning("%s", self.why)
         attempt.ready.set()
         attempt.ended.set()
