@@ -35,7 +35,7 @@ MOST_RULE_CHARS = 500
 """A longer rule is no rule; nobody writes one."""
 
 _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
-    "run_command": {"background": "run_in_background"},
+    "run_command": {"background": "run_in_background", "stop": "shell_id"},
     "read_file": {"path": "file_path"},
     "write_file": {"path": "file_path"},
     "edit_file": {"path": "file_path"},
@@ -52,8 +52,15 @@ _SAYS_WHAT = ("file_path", "path", "url", "skill", "name", "query", "pattern")
 def claude_names(tool: str, arguments: Json = None) -> tuple[str, ...]:
     """Return what Claude Code calls a tool of Atlas, the name that fits these arguments best first."""
     names = TOOL_NAMES.get(tool, ())
-    if tool == "find_files" and isinstance(arguments, dict) and arguments.get("target") == "files":
+    if not isinstance(arguments, dict):
+        return names
+    if tool == "find_files" and arguments.get("target") == "files":
         return tuple(sorted(names, key=lambda name: name == "Grep"))
+    if tool == "run_command":
+        ends = bool(arguments.get("stop"))
+        return tuple(name for name in names if name.startswith("Kill") == ends and name != "BashOutput")
+    if not str(arguments.get("path", "")).lower().endswith(".ipynb"):
+        return tuple(name for name in names if not name.startswith("Notebook"))
     return names
 
 

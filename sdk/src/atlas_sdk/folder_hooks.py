@@ -77,6 +77,8 @@ def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]
     """
     if isinstance(found, dict) and "hooks" in found:
         found = found["hooks"]
+    if isinstance(found, dict) and isinstance(found.get("event"), str):
+        found = [found]
     if isinstance(found, list):  # a flat list, each with its event
         for item in found:
             event = item.get("event") if isinstance(item, dict) else None

@@ -144,7 +144,8 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
         if path is None:
             report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
             continue
-        if path.is_dir():
+        is_folder = path.is_dir()
+        if is_folder:
             path /= Path(default).name
         if (known := path.resolve()) in seen:
             continue
@@ -164,7 +165,9 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
                 report.warn(wrong)
             yield item, value
         elif item != default:
-            report.refuse(f"{what} {item}", "There is no such file.")
+            report.refuse(
+                f"{what} {item}", f"There is no {path.name} in it." if is_folder else "There is no such file."
+            )
 
 
 def _is_entry(item: Json) -> bool:
@@ -184,7 +187,7 @@ def _hooks(folder: Path, declared: Json, report: Report) -> Iterator[HookCommand
 
 
 def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
-    seen: set[str] = set()
+    found: dict[str, McpEntry] = {}
     for where, value in sources(folder, declared, ".mcp.json", "mcpServers", report):
         servers = value
         for wrapper in ("mcpServers", "servers"):
@@ -200,11 +203,11 @@ def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
                 continue  # a schema's address or a comment
             if why := _no_server(config):
                 report.refuse(part, why)
-            elif name in seen:
-                report.refuse(part, f"{where} names it again; the first one is used.")
-            else:
-                seen.add(name)
-                yield McpEntry(name, config)
+                continue
+            if name in found and found[name].config != config:  # as in Claude Code, the manifest has the last word
+                report.warn(f"The {part} is described twice; it is started as {where} has it.")
+            found[name] = McpEntry(name, config)
+    yield from found.values()
 
 
 def _no_server(config: Json) -> str:

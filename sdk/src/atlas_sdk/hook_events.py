@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, get_args
 import anyio
 
 from .claude_names import atlas_arguments, claude_arguments, claude_names
+from .claude_results import claude_result
 from .context import PluginContext
 from .errors import AtlasError, MisuseError
 from .events import Noticed
@@ -120,7 +121,7 @@ def read_answer(event: str, said: Json) -> HookAnswer:
     more = said.get("hookSpecificOutput")
     more = more if isinstance(more, dict) else {}
     decision = more.get("permissionDecision") or said.get("permissionDecision") or said.get("decision")
-    why = _text(more.get("permissionDecisionReason")) or _text(said.get("reason"))
+    why = _text(more.get("permissionDecisionReason")) or _text(said.get("reason")) or _text(said.get("systemMessage"))
     arguments = more.get("updatedInput", said.get("updatedInput"))
     if arguments is not None and not isinstance(arguments, dict):
         raise MisuseError("A hook's updatedInput is an object of arguments.")
@@ -336,10 +337,7 @@ def _folder(request: TurnRequest | ToolRequest) -> Path:
 
 
 def _response(request: ToolRequest, text: str) -> Json:
-    """Return a result in the shapes of Claude Code's tools at once: what most hooks read of it is the output's text."""
-    path = request.arguments.get("path", "") if isinstance(request.arguments, dict) else ""
-    told = {"success": True, "content": text, "filePath": path}
-    return {**told, "stdout": text, "stderr": "", "interrupted": False, "isImage": False}
+    return claude_result(request.tool.name, request.arguments, text, folder=_folder(request))
 
 
 def _first(raised: BaseException) -> BaseException:

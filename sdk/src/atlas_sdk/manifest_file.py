@@ -15,6 +15,7 @@ from .folder_parts import read_parts
 from .folder_report import Report
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
+from .marketplace_entry import entry_as_manifest
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 FOLDER_FORMAT = "folders@1"
@@ -70,13 +71,16 @@ def plugin_folders(home: Path) -> list[Path]:
 
 
 def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:
-    """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none."""
+    """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none.
+
+    Where there is no file of it, the folder's entry in its marketplace is taken for it.
+    """
     path = folder / MANIFEST
     try:
         found, wrong = read_loose(path)
     except FileNotFoundError:
         report.warn("It has no manifest; its name is its folder's.")
-        return {}
+        return entry_as_manifest(folder)
     except OSError as error:
         report.refuse("plugin.json", f"It cannot be read: {error.strerror}.")
         return {}

@@ -22,7 +22,7 @@ def answer_of(event: str, ended: Ended) -> tuple[Json, str]:
         return {"decision": "block", "reason": ended.stderr.strip() or "It gave no reason."}, ""
     if ended.code != 0:
         return None, f"it ended with {ended.code}: {ended.stderr.strip()[:300] or 'it said nothing'}"
-    text = ended.stdout.strip()
+    text = _after_promise(ended.stdout.strip())
     if text.startswith("{"):
         try:
             return _tidied(read_json(text))
@@ -30,6 +30,16 @@ def answer_of(event: str, ended: Ended) -> tuple[Json, str]:
             if event not in TALKS:
                 return None, f"its answer is not JSON: {error}"
     return ({"additionalContext": text} if text and event in TALKS else None), ""
+
+
+def _after_promise(text: str) -> str:
+    """Return the answer behind a first line that says it comes later (``{"async": true}``): its last line."""
+    first, _, rest = text.partition("\n")
+    try:
+        promised = first.startswith("{") and read_json(first).get("async") is True
+    except ValueError:
+        return text
+    return rest.strip().rpartition("\n")[2].strip() if promised else text
 
 
 def _tidied(said: dict[str, Json]) -> tuple[Json, str]:

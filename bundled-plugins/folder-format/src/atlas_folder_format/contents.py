@@ -8,10 +8,11 @@ from pathlib import Path
 
 from atlas_sdk.folder_parts import FolderParts, read_parts
 from atlas_sdk.folder_report import Report
-from atlas_sdk.loose_json import read_loose
-from atlas_sdk.manifest_file import kebab, raw_manifest
+from atlas_sdk.manifest_file import MANIFEST, kebab, raw_manifest
+from atlas_sdk.marketplace_entry import others_in_marketplace
 from atlas_sdk.values import Json
 
+from .hook_files import warn_of_files
 from .texts import Written, read_agents, read_commands, read_skills
 
 _KNOWN = {
@@ -71,13 +72,15 @@ def read_contents(folder: Path, name: str) -> Contents:
     report = Report()
     manifest = raw_manifest(folder, report)
     written = manifest.get("name")
-    if manifest and not isinstance(written, str):
+    has_manifest = (folder / MANIFEST).is_file()
+    if has_manifest and manifest and not isinstance(written, str):
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
-    if not manifest and (folder / "plugin.json").is_file():
+    if not has_manifest and (folder / "plugin.json").is_file():
         report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
-    manifest = {**_of_marketplace(folder, report), **manifest}
+    if others := others_in_marketplace(folder):
+        report.warn(f"It is a marketplace, too: the other plugins it lists ({others}) are folders of their own.")
     needed = manifest.get("dependencies")
     if needed and not isinstance(needed, list):
         report.refuse("dependencies", "They must be a list of plugins.")
@@ -92,9 +95,10 @@ def read_contents(folder: Path, name: str) -> Contents:
     taken = {skill.name for skill in skills}
     commands = read_commands(folder, manifest.get("commands"), report)
     for hidden in (command for command in commands if command.name in taken):
-        report.warn(f"The command {hidden.name} gives way to the skill of that name.")
+        report.refuse(f"command {hidden.name}", "A skill of the plugin has its name, and the skill is used.")
     agents = read_agents(folder, manifest.get("agents"), report)
     parts = read_parts(folder, manifest, report)
+    warn_of_files(folder, parts.hooks, report)
     _refuse_the_rest(folder, manifest, report)
     counted = Contents(
         name,
@@ -109,28 +113,6 @@ def read_contents(folder: Path, name: str) -> Contents:
     if not any(counted.counts().values()) and not report.refused:
         report.warn("It holds nothing that Atlas loads.")
     return counted
-
-
-def _of_marketplace(folder: Path, report: Report) -> dict[str, Json]:
-    """Return what a marketplace's entry for this very folder adds, where the folder has no manifest of its own."""
-    path = folder / ".claude-plugin" / "marketplace.json"
-    try:
-        found, _ = read_loose(path)
-    except (OSError, ValueError):
-        return {}
-    listed = found.get("plugins") if isinstance(found, dict) else None
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    if len(entries) > 1:
-        report.warn(f"It is a marketplace of {len(entries)} plugins too; each of them is a folder of its own.")
-    if (folder / ".claude-plugin" / "plugin.json").is_file():
-        return {}
-    here = [entry for entry in entries if entry.get("source") in (".", "./", "")]
-    named: dict[str, list[Json]] = {}
-    for entry in here:
-        for field in ("skills", "commands", "agents"):
-            value = entry.get(field)
-            named.setdefault(field, []).extend(value if isinstance(value, list) else [value] if value else [])
-    return {field: value for field, value in named.items() if value}
 
 
 def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report) -> None:

@@ -45,7 +45,7 @@ class HookRunner:
         given = await options(self._ctx, self._user_config)
         known = places(self._ctx, folder, conversation)
         environment = {**base(os.environ), **hook.environment, **option_variables(given), **known}
-        transcript = str(await self._transcripts.of(conversation))
+        transcript = str(await self._transcripts.of(conversation, folder))
         told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
         outcome, mark = "stopped", new_mark()
         try:

@@ -17,7 +17,8 @@ MOST = 2_000
 """How many files are looked at: no plugin has so many, and a folder that is a whole disk must not hang Atlas."""
 LONGEST_BYTES = 1_000_000
 _PAGES = ("README", "CLAUDE", "AGENTS", "INDEX", "CONTRIBUTING", "CHANGELOG")
-_LEFT_OUT = {"node_modules", "__pycache__", "dist", "build", "venv"}
+_LEFT_OUT = {"node_modules", "__pycache__"}
+"""Never a part's own; ``build`` and ``dist`` are what skills and commands are called, too."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
             document = _document(file, part, report)
             if document is None:
                 continue
-            name = document.text("name") or plugin if file.parent == folder else file.parent.name
+            at_top = file.parent in (folder, folder / "skills")  # no folder of its own to be named after
+            name = document.text("name") or plugin if at_top else file.parent.name
             if not document.has_front_matter:
                 report.warn(f"{part} has no front matter; its first line says what it is for.")
             if name in found and place in file.parent.parents:
@@ -83,18 +85,20 @@ def read_commands(folder: Path, declared: Json, report: Report) -> list[Written]
     inline: dict[str, Json] = declared if isinstance(declared, dict) else {}
     found: dict[str, Written] = {}
     for name, command in inline.items():
-        content = command.get("content") if isinstance(command, dict) else None
-        source = command.get("source") if isinstance(command, dict) else command
+        known = command if isinstance(command, dict) else {"source": command}
+        given = {key: text for key in ("description", "argument-hint") if isinstance(text := known.get(key), str)}
+        content, source = known.get("content"), known.get("source")
         if isinstance(content, str):
-            given = {key: text for key in ("description", "argument-hint") if isinstance(text := command.get(key), str)}
-            document = read_document(content)
-            found[name] = Written(name, folder, Document({**document.fields, **given}, document.body, True))
+            found[name] = Written(name, folder, _with(read_document(content), given))
         elif isinstance(source, str) and (path := _place(folder, source, "commands", report)) is not None:
             if (read := _document(path, f"command {name}", report)) is not None:
-                found[name] = Written(name, path, read)
+                found[name] = Written(name, path, _with(read, given))
         elif not isinstance(source, str):
             report.refuse(f"command {name}", "It has neither a source nor a content.")
+    described = {command.file.resolve() for command in found.values()}
     for name, written in _markdown(folder, "commands", None if inline else declared, "command", report):
+        if written.file.resolve() in described:
+            continue  # the manifest names it and says more of it
         if name in found:
             report.refuse(f"command {_shown(written.file, folder)}", f"Another command is named {name}.")
         else:
@@ -132,6 +136,11 @@ def _markdown(folder: Path, default: str, declared: Json, what: str, report: Rep
                 above = file.parent.relative_to(place).parts if place.is_dir() else ()
                 name = ":".join((*above, file.stem))
                 yield name, Written(name, file, document)
+
+
+def _with(document: Document, given: dict[str, str]) -> Document:
+    """Return a command's text with what the manifest says of it."""
+    return Document({**document.fields, **given}, document.body, document.has_front_matter or bool(given))
 
 
 def _is_page(file: Path) -> bool:

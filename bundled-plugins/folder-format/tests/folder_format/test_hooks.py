@@ -11,6 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_folder_format.answer import answer_of
+from atlas_folder_format.process import Ended
+from atlas_sdk.hook_events import read_answer
 from atlas_sdk.messages import Message, ToolResultPart
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.model_script import Reply, call
@@ -54,7 +57,8 @@ async def test_a_hook_is_told_of_a_call_in_claude_codes_words(
         text = await anyio.Path(said["transcript_path"]).read_text()
         lines = [json.loads(line) for line in text.splitlines()]
         assert [line["message"]["content"][0].get("text") for line in lines][-2] == "go"
-        assert lines[-1]["message"]["content"][0]["type"] == "tool_use"
+        call = lines[-1]["message"]["content"][0]
+        assert (call["type"], call["name"], call["input"]) == ("tool_use", "Read", said["tool_input"])
         assert '"role":"assistant"' in text
 
 
@@ -416,3 +420,19 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(
+    ("printed", "context"),
+    [
+        ('{"async": true, "asyncTimeout": 1000}', None),
+        ('{"async": true}\nsome line\n{"hookSpecificOutput": {"additionalContext": "Ready."}}', "Ready."),
+        ('{"async": true}\n{"metrics": 1}', None),
+        ("{not json}\nbut words", "{not json}\nbut words"),
+    ],
+)
+def test_a_promise_to_answer_later_is_no_answer(printed: str, context: str | None) -> None:
+    said, wrong = answer_of("SessionStart", Ended(0, printed, ""))
+
+    assert read_answer("SessionStart", said).context == (context or "")
+    assert wrong == ""

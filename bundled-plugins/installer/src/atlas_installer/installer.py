@@ -23,7 +23,7 @@ from atlas_sdk.services.plugins import PLUGINS, PluginRow
 from . import download, packages
 from .address import Address, parse
 from .packages import BESIDE
-from .plugin_folder import checked, inside
+from .plugin_folder import checked, inside, keep_entry
 from .rooms import Rooms
 from .sources import LEFT_OUT, archive_at, archive_in, fetch
 from .sweep import origins_of, rooms_of
@@ -71,6 +71,7 @@ class Installer:
         def prepared() -> tuple[Manifest, str]:
             manifest = checked(folder, name=called)
             copy_folder(folder, room / "new", leave_out=LEFT_OUT)
+            keep_entry(folder, room / "new", manifest.name)
             return manifest, tree_digest(room / "new")
 
         manifest, content = await anyio.to_thread.run_sync(prepared)
