@@ -17,6 +17,8 @@ from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
+RETIRED = Path(".claude-plugin") / "retired"
+"""What marks an installed folder that its marketplace took off for safety, with the sentence that says why."""
 FOLDER_FORMAT = "folders@1"
 """The service that reads plugin folders; each folder needs it."""
 _MARKS = (
@@ -28,6 +30,7 @@ FOLDER_COMMAND = "atlas_folder_format.command:app"
 PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
@@ -123,6 +126,8 @@ def digest(manifest: Manifest) -> str:
 
 
 def _folder_manifest(folder: Path, path: Path) -> Manifest:
+    if (folder / RETIRED).is_file():
+        raise ManifestError((folder / RETIRED).read_text("utf-8", "replace")[:_RETIRED_CHARS])
     found = raw_manifest(folder, Report())
     reader = _Reader(path, _mended(folder, found))
     parts = read_parts(folder, found, Report())
