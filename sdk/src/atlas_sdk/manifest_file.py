@@ -11,6 +11,7 @@ from typing import Any
 
 from . import API_VERSION
 from .errors import MisuseError
+from .folder_files import refusal
 from .folder_parts import read_parts
 from .folder_report import Report
 from .loose_json import read_loose
@@ -75,6 +76,9 @@ def plugin_folders(home: Path) -> list[Path]:
 def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:
     """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none."""
     path = folder / MANIFEST
+    if why := refusal(folder, path):
+        report.refuse("plugin.json", f"{why} The rest of the folder is taken without it.")
+        return {}
     try:
         found, wrong = read_loose(path)
     except FileNotFoundError:
