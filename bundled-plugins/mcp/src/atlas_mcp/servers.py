@@ -210,6 +210,10 @@ class Servers:
     async def _start(self, work: Callable[[Attempt], Awaitable[None]], attempt: Attempt) -> None:
         await self._run(work, attempt)
 
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run something as a task of the plugin's."""
+        await self._run(work)
+
     async def _run(self, work: Callable[..., Awaitable[None]], *arguments: object) -> None:
         with anyio.move_on_after(_READY_SECONDS):
             await self._ready.wait()
