@@ -72,8 +72,10 @@ class Market:
         Also where the list was read before: a kill may have come between the reading and the stopping.
         """
         listing = await self._listings.get(refresh=refresh)
-        async with self._lock:
-            await self._stop_retired(listing)
+        known, came = await self.retired(), await self.came()
+        if any(name in known or (name in listing.items and listing.items[name].retired) for name in came):
+            async with self._lock:
+                await self._stop_retired(listing)
         return listing
 
     async def came(self) -> dict[str, Came]:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 SIGN_IN_SECONDS = 600.0
 """For a person who looks for a password, and a second factor."""
 _REQUEST_BYTES = 16_000
+_SECRETS = {
+    "ACCESS": ("tokens", "access_token"), "REFRESH": ("tokens", "refresh_token"), "CLIENT": ("client", "client_secret"),
+}  # fmt: skip
+"""The parts of a sign-in that nobody may read, by how their entries end."""
 _HTTP_SECONDS = 30.0
 _PAGE = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
@@ -40,7 +44,7 @@ _ELSEWHERE = b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n"
 
 
 class Tokens:
-    """What is kept of a sign-in, in one entry of the vault that only counts for the address it was made for."""
+    """What is kept of a sign-in, in entries of the vault that only count for the address it was made for."""
 
     def __init__(self, ctx: PluginContext, config: ServerConfig) -> None:
         self._ctx = ctx
@@ -52,10 +56,24 @@ class Tokens:
         """Read what is kept; return whether there are tokens."""
         vault = self._ctx.services.get(VAULT)
         text = await vault.get(self.name) if vault is not None else None
+        if vault is None or text is None:
+            return False
         with suppress(ValueError):
-            found = json.loads(text) if text else {}
+            found = json.loads(text)
             self._kept = found if isinstance(found, dict) and found.get("url") == self._config.url else {}
-        return "tokens" in self._kept
+        for ending, (part, field) in _SECRETS.items():
+            value = await vault.get(f"{self.name}_{ending}") if part in self._kept else None
+            if value is not None:
+                self._kept[part][field] = value
+        return bool(self._kept.get("tokens", {}).get("access_token"))
+
+    async def delete(self) -> bool:
+        """Forget all of it; return whether there was something."""
+        vault = self._ctx.services.need(VAULT)
+        for ending in _SECRETS:
+            await vault.delete(f"{self.name}_{ending}")
+        self._kept = {}
+        return await vault.delete(self.name)
 
     def restore(self, provider: OAuthClientProvider) -> None:
         """Tell the SDK what it forgets over a restart: when the token ends and who renews it (mcp 2.3)."""
@@ -101,7 +119,12 @@ class Tokens:
     async def _keep(self, **what: Any) -> None:
         vault = self._ctx.services.need(VAULT)
         self._kept = {**self._kept, "url": self._config.url, **what}
-        await vault.set(self.name, json.dumps(self._kept))
+        plain = json.loads(json.dumps(self._kept))
+        for ending, (part, field) in _SECRETS.items():
+            # Each an entry of its own: the log hides the values of entries, and not what is inside of one.
+            if value := plain.get(part, {}).pop(field, None):
+                await vault.set(f"{self.name}_{ending}", value)
+        await vault.set(self.name, json.dumps(plain))
 
 
 def entry_name(config: ServerConfig) -> str:

@@ -25,7 +25,7 @@ from .attempt import Attempt
 from .config import ServerConfig
 from .headers_helper import helped
 from .listing import Listing, ask
-from .login import entry_name, sign_in, signed_in
+from .login import Tokens, sign_in, signed_in
 from .placeholders import filled
 from .transport import connected
 from .usage import Usage
@@ -202,9 +202,8 @@ class Server:
 
     async def logout(self) -> bool:
         """Forget a sign-in; return whether there was one."""
-        vault = self._ctx.services.get(VAULT)
         config = await filled(self.config, self._secret)
-        there = vault is not None and await vault.delete(entry_name(config))
+        there = await Tokens(self._ctx, config).delete()
         await self.close()
         return there
 
