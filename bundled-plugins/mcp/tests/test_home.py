@@ -96,7 +96,7 @@ async def test_the_model_finds_a_tool_and_calls_it(atlas_app: OpenApp, write: Wr
     found, said = results(path)
     assert "mcp__box__echo (from box): Does echo." in found
     assert said == "You said hi"
-    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 9, "home")
+    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 10, "home")
     first, *others = model.provider.requests
     assert all((one.instructions, one.tools) == (first.instructions, first.tools) for one in others)
     assert not is_alive(starts(log)[0])

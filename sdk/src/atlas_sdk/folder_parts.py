@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .folder_files import refusal
 from .folder_hooks import HookCommand, read_hooks
 from .folder_report import Report
 from .loose_json import read_loose
@@ -33,6 +34,8 @@ _LONGEST_NAME = 255
 
 MOST_HOOKS = 500
 """No plugin in the wild has fifty."""
+MOST_PROGRAMS = 1_000
+LONGEST_PYTHON = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> Folde
         mcp=tuple(_mcp(folder, found.get("mcpServers"), report)),
         monitors=tuple(_monitors(folder, found.get("monitors", more.get("monitors")), report)),
         programs=_programs(folder, report),
-        screen=folder / "desktop" if (folder / "desktop" / "plugin.js").is_file() else None,
+        screen=_screen(folder, report),
         python=_python(folder, report),
     )
 
@@ -141,12 +144,13 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
             yield f"{what} in the manifest", item
             continue
         path = inside(folder, item)
-        if path is None:
-            report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
-            continue
-        is_folder = path.is_dir()
-        if is_folder:
+        is_folder = path is not None and path.is_dir()
+        if path is not None and is_folder:
             path /= Path(default).name
+        if path is None or (why := refusal(folder, path)):
+            linked = refusal(folder, folder / item) if item == default else ""
+            report.refuse(f"{what} {item}", linked or (why if path else "The path leads out of the plugin's folder."))
+            continue
         if (known := path.resolve()) in seen:
             continue
         seen.add(known)
@@ -247,13 +251,30 @@ def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorE
                 yield MonitorEntry(name, item["command"], str(item.get("description") or name), when)
 
 
+def _screen(folder: Path, report: Report) -> Path | None:
+    file = folder / "desktop" / "plugin.js"
+    if why := refusal(folder, file.parent) or refusal(folder, file):
+        report.refuse("desktop/plugin.js", why)
+        return None
+    return file.parent if file.is_file() else None
+
+
 def _programs(folder: Path, report: Report) -> tuple[str, ...]:
     place = folder / "bin"
+    if why := refusal(folder, place):
+        report.refuse("bin", why)
+        return ()
     if not place.is_dir():
         return ()
+    entries = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    if len(entries) > MOST_PROGRAMS:
+        report.refuse("bin", f"It holds over {MOST_PROGRAMS:,} files; the first ones are looked at.")
     names = []
-    for path in sorted(place.iterdir()):
-        if path.name.startswith(".") or not path.is_file():
+    for path in entries[:MOST_PROGRAMS]:
+        if why := refusal(folder, path):
+            report.refuse(f"bin/{path.name}", why)
+            continue
+        if not path.is_file():
             continue
         if sys.platform != "win32" and not path.stat().st_mode & 0o111:
             report.warn(f"bin/{path.name} is not marked as a program (chmod +x), so nothing runs it by name.")
@@ -263,6 +284,9 @@ def _programs(folder: Path, report: Report) -> tuple[str, ...]:
 
 def _python(folder: Path, report: Report) -> bool:
     path = folder / "__init__.py"
+    if why := refusal(folder, path, most_bytes=LONGEST_PYTHON):
+        report.refuse("__init__.py", why)
+        return False
     if not path.is_file():
         return False
     try:

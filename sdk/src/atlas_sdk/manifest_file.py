@@ -11,6 +11,7 @@ from typing import Any
 
 from . import API_VERSION
 from .errors import MisuseError
+from .folder_files import refusal
 from .folder_parts import read_parts
 from .folder_report import Report
 from .loose_json import read_loose
@@ -18,6 +19,8 @@ from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, M
 from .marketplace_entry import entry_as_manifest
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
+RETIRED = Path(".claude-plugin") / "retired"
+"""What marks an installed folder that its marketplace took off for safety, with the sentence that says why."""
 FOLDER_FORMAT = "folders@1"
 """The service that reads plugin folders; each folder needs it."""
 _MARKS = (
@@ -29,6 +32,7 @@ FOLDER_COMMAND = "atlas_folder_format.command:app"
 PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
@@ -76,6 +80,9 @@ def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:
     Where there is no file of it, the folder's entry in its marketplace is taken for it.
     """
     path = folder / MANIFEST
+    if why := refusal(folder, path):
+        report.refuse("plugin.json", f"{why} The rest of the folder is taken without it.")
+        return {}
     try:
         found, wrong = read_loose(path)
     except FileNotFoundError:
@@ -127,6 +134,8 @@ def digest(manifest: Manifest) -> str:
 
 
 def _folder_manifest(folder: Path, path: Path) -> Manifest:
+    if (folder / RETIRED).is_file():
+        raise ManifestError((folder / RETIRED).read_text("utf-8", "replace")[:_RETIRED_CHARS])
     found = raw_manifest(folder, Report())
     reader = _Reader(path, _mended(folder, found))
     parts = read_parts(folder, found, Report())

@@ -189,7 +189,7 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         row = _row(client.request("plugin.list")["plugins"], name)
-        if row["source"] != "bundled" and row["state"] != "on":
+        if row["source"] != "bundled" and row["state"] != "on" and row["digest"]:  # without one it cannot be read
             _say(f"{name} {row['version']}: {row['description']}")
             said = _declares(row)
             _say(f"It {said}" if said.startswith("declares") else f"It declares {said}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas_sdk.folder_files import refusal
 from atlas_sdk.folder_parts import FolderParts, read_parts
 from atlas_sdk.folder_report import Report
 from atlas_sdk.manifest_file import MANIFEST, kebab, raw_manifest
@@ -77,7 +78,7 @@ def read_contents(folder: Path, name: str) -> Contents:
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
-    if not has_manifest and (folder / "plugin.json").is_file():
+    if not has_manifest and not refusal(folder, folder / "plugin.json") and (folder / "plugin.json").is_file():
         report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
     if others := others_in_marketplace(folder):
         report.warn(f"It is a marketplace, too: the other plugins it lists ({others}) are folders of their own.")
@@ -125,8 +126,9 @@ def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report)
                 report.refuse(f"{field} {server}", why)
         elif named:
             report.refuse(field, why)
-        for place in _PLACES[field]:
-            if (folder / place).is_file() or ((folder / place).is_dir() and any((folder / place).iterdir())):
-                report.refuse(place, why)
+        for place in (folder / one for one in _PLACES[field]):
+            is_there = place.is_file() or (place.is_dir() and (refusal(folder, place) or any(place.iterdir())))
+            if is_there:
+                report.refuse(place.relative_to(folder).as_posix(), why)
     for field in sorted(set(more) - {"monitors", *_REFUSED}):
         report.warn(f"Its manifest has experimental.{field}, which Atlas does not know and leaves alone.")

@@ -18,6 +18,8 @@ from atlas_sdk.services.plugins import PLUGINS
 LOOK_SECONDS = 1.0
 MOST_FILES = 5_000
 """More than this is no source an author saves: it is then not looked at whole."""
+MOST_ENTRIES = 20_000
+"""The same of everything that is looked at, also what no author writes."""
 _LEFT_OUT = {
     ".git", "node_modules", "__pycache__", ".venv", "venv", "dist", "target",
     "logs", "log", "cache", ".cache", "data", "state", "tmp",  # where programs write, in a folder that is not for it
@@ -96,7 +98,7 @@ def _stamp(folder: Path) -> Stamp:
     for entry in _files(folder):
         count += 1
         try:
-            newest = max(newest, entry.stat().st_mtime_ns)
+            newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
         except OSError:
             continue
         if count >= MOST_FILES:
@@ -105,15 +107,16 @@ def _stamp(folder: Path) -> Stamp:
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            found = list(entries)
-    except OSError:
-        return
-    for entry in found:
-        if entry.name in _LEFT_OUT:
+    folders, looked_at = [str(folder)], 0
+    while folders and looked_at < MOST_ENTRIES:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                found = [entry for entry in entries if entry.name not in _LEFT_OUT]
+        except OSError:
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(Path(entry.path))
-        elif entry.name.endswith(_WRITTEN):
-            yield entry
+        looked_at += len(found)
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif entry.name.endswith(_WRITTEN):
+                yield entry

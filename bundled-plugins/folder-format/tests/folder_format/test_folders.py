@@ -156,7 +156,7 @@ def test_what_leads_out_of_the_folder_is_refused(folder: Path) -> None:
     assert contents.commands == ()
     assert contents.agents == ()
     assert refused(contents) == {
-        "commands/link.md": "The link leads out of the plugin's folder, or nowhere.",
+        "commands/link.md": "The link leads out of the plugin's folder.",
         "agents ../secret.md": "The path leads out of the plugin's folder.",
         "hooks /../../etc/passwd": "The path leads out of the plugin's folder.",
     }

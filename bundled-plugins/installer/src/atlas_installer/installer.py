@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from atlas_sdk.archives import copy_folder
+from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -49,6 +49,9 @@ class Installer:
     async def _install(self, address: Address, *, force: bool, name: str = "") -> Installed:
         """Install what an address names; ``name`` is the plugin that is updated, and nothing else may come."""
         async with self._room() as room:
+            if address.kind == "wheel":
+                # By our rules first: what unpacks packages takes names and links that no honest wheel has.
+                await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
             if address.kind in ("package", "wheel"):
                 return await self._install_package(address, room, force=force, name=name)
             fetched = await fetch(address, room)
