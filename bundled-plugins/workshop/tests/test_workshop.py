@@ -155,6 +155,38 @@ def test_tests_that_fail_are_shown(weather: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(weather.rglob("__pycache__"))
 
 
+PACKAGE = """
+from atlas_sdk.hookspecs import hookimpl
+from atlas_sdk.tools import Tool
+from .words import WORD
+
+
+@hookimpl
+def atlas_tools(ctx):
+    async def greet(arguments, host):
+        return WORD
+
+    return [Tool("dice_greet", "Greet.", {"type": "object", "properties": {}}, greet, read_only=True)]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An author's project around a package, which is not installed."""
+    files = {
+        "pyproject.toml": "[project]\nname = 'atlas-dice'\n",
+        "src/atlas_dice/__init__.py": PACKAGE,
+        "src/atlas_dice/words.py": "WORD = 'Hello'\n",
+        f"src/atlas_dice/{MANIFEST}": json.dumps({"name": "dice", "atlas": {"tools": ["dice_greet"]}}),
+        "tests/test_dice.py": "def test_the_die_rolls():\n    pass\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "atlas-dice" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "atlas-dice"
+
+
 # --- the commands --------------------------------------------------------------------------------
 
 
@@ -211,3 +243,12 @@ def test_test_exits_1_when_something_is_wrong(commands: Callable[..., Any], weat
     assert done.exit_code == 1
     assert "Its own tests wait until it loads." in done.stdout
     assert "weather is not in order yet." in done.stdout
+
+
+@pytest.mark.slow  # it starts pytest
+def test_a_package_is_tested_from_its_project(commands: Callable[..., Any], project: Path) -> None:
+    done = commands("test", str(project))
+
+    assert "ok       tool dice_greet keeps its" in done.stdout
+    assert "1 passed" in done.stdout
+    assert "dice is in order." in done.stdout

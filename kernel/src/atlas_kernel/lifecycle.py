@@ -181,7 +181,7 @@ class Plugins:
 
     async def _import(self, context: Context) -> object:
         manifest = context.manifest
-        if not manifest.module:
+        if str(FOLDERS) in manifest.requires:
             with anyio.move_on_after(LOAD_SECONDS):
                 implementation, error = await caught(self._registry.need(FOLDERS).load, manifest, context)
                 if error is not None:

@@ -15,9 +15,9 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
-from atlas_sdk.installed import cached_packages
+from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab, read_manifest
+from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
@@ -31,7 +31,7 @@ def validate(
 ) -> None:
     """Check a plugin's folder as Atlas loads it, in a home thrown away after; exits 1 when it does not load."""
     terminal: Terminal = context.obj
-    folder = folder.expanduser().resolve()
+    folder = own_folder(folder.expanduser().resolve())
     if not folder.is_dir():
         raise NotFoundError(f"There is no folder {folder}.", hint="Name the folder that holds .claude-plugin/.")
     found = checked(terminal, folder)
@@ -68,10 +68,11 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     why: list[str] = []
     manifest = None
     try:
-        manifest = read_manifest(folder, source="folder")
+        manifest = manifest_at(folder)
     except AtlasError as error:
         why.append(str(error))
-    contents = read_contents(folder, manifest.name if manifest else kebab(folder.name) or "plugin")
+    name = manifest.name if manifest else kebab(folder.name) or "plugin"
+    contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
     if manifest is not None:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
@@ -90,23 +91,24 @@ def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[
     why: list[str] = []
 
     async def trial(services: Services) -> None:
-        why.extend(await _why_not(services.need(PLUGINS), warnings))
+        why.extend(await _why_not(services.need(PLUGINS), manifest, warnings))
 
     with tempfile.TemporaryDirectory(prefix="atlas-validate-", ignore_cleanup_errors=True) as place:
         home = Path(place) / "trial"
-        _prepare(home, folder, terminal.home)
+        _prepare(home, None if manifest.module else folder, terminal.home)
         _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
         terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
     return why
 
 
-def _prepare(home: Path, folder: Path, own: Path) -> None:
+def _prepare(home: Path, folder: Path | None, own: Path) -> None:
     """Make the home of the trial, in which the folder is the only plugin beside those that are installed."""
     (home / "plugins").mkdir(mode=0o700, parents=True)
-    try:
-        (home / "plugins" / folder.name).symlink_to(folder, target_is_directory=True)
-    except OSError:  # Windows lets not everybody make links
-        shutil.copytree(folder, home / "plugins" / folder.name)
+    if folder is not None:
+        try:
+            (home / "plugins" / folder.name).symlink_to(folder, target_is_directory=True)
+        except OSError:  # Windows lets not everybody make links
+            shutil.copytree(folder, home / "plugins" / folder.name)
     with suppress(OSError):  # what is installed need not be looked for again
         (home / "cache").mkdir()
         shutil.copy2(own / "cache" / "plugins.json", home / "cache" / "plugins.json")
@@ -123,9 +125,10 @@ def _agree(home: Path, manifest: Manifest, *, alone: bool) -> None:
     replace_file(home / "plugin-data" / "plugins.json", json_module.dumps(chosen))
 
 
-async def _why_not(plugins: PluginsService, warnings: list[str]) -> list[str]:
+async def _why_not(plugins: PluginsService, manifest: Manifest, warnings: list[str]) -> list[str]:
     """Return why the folder is not on, nothing when it is."""
-    row = next((row for row in await plugins.list() if row.source == "folder"), None)
+    rows = [row for row in await plugins.list() if row.source == manifest.source]
+    row = next((row for row in rows if row.source == "folder" or row.name == manifest.name), None)
     if row is None or row.state == "on":
         return []  # one that holds nothing is not there at all, which its warnings say
     if row.state == "needs" and row.declares.get("dependencies"):

@@ -66,7 +66,7 @@ class Contents:
         }
 
 
-def read_contents(folder: Path, name: str) -> Contents:
+def read_contents(folder: Path, name: str, *, package: bool = False) -> Contents:
     """Read a folder whose plugin goes by ``name``. It never fails: what is wrong is in the report."""
     report = Report()
     manifest = raw_manifest(folder, report)
@@ -94,7 +94,7 @@ def read_contents(folder: Path, name: str) -> Contents:
     for hidden in (command for command in commands if command.name in taken):
         report.warn(f"The command {hidden.name} gives way to the skill of that name.")
     agents = read_agents(folder, manifest.get("agents"), report)
-    parts = read_parts(folder, manifest, report)
+    parts = read_parts(folder, manifest, report, package=package)
     _refuse_the_rest(folder, manifest, report)
     counted = Contents(
         name,

@@ -1,9 +1,7 @@
-"""Loading a plugin folder anew when a file of it was saved."""
+"""Loading a plugin folder, or a package that its author works on, anew when a file of it was saved."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -11,21 +9,15 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.manifest_file import plugin_folders
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import FOLDER_FORMAT, plugin_folders
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
 
-LOOK_SECONDS = 1.0
-MOST_FILES = 5_000
-"""More than this is no source an author saves: it is then not looked at whole."""
-_LEFT_OUT = {
-    ".git", "node_modules", "__pycache__", ".venv", "venv", "dist", "target",
-    "logs", "log", "cache", ".cache", "data", "state", "tmp",  # where programs write, in a folder that is not for it
-}  # fmt: skip
-_WRITTEN = (".md", ".json", ".py", ".js", ".mjs", ".css", ".html", ".sh", ".toml")
-"""What an author saves. A hook that keeps a database or a log in its plugin's folder must not reload it each time."""
+from .saved import Stamp, stamp
 
-Stamp = tuple[int, int]
+LOOK_SECONDS = 1.0
+_INSTALLED = {"site-packages", "dist-packages", ".packages"}
 
 
 class Reload:
@@ -61,9 +53,8 @@ class Reload:
             await self._load(None)  # one came or went, and is on the list then
         self._there = there
         stamps = await anyio.to_thread.run_sync(_stamps, folders)
-        for name, stamp in stamps.items():
-            before = self._stamps.get(name, stamp)
-            if stamp != before:
+        for name, now in stamps.items():
+            if now != self._stamps.get(name, now):
                 self._moving.add(name)
             elif name in self._moving:
                 self._moving.discard(name)
@@ -74,9 +65,9 @@ class Reload:
 
     async def _folders(self) -> dict[str, Path]:
         rows = await self._ctx.services.need(PLUGINS).list()
-        wanted = {row.name for row in rows if row.source == "folder" and row.state != "off"}
+        wanted = {(row.name, row.source) for row in rows if row.state != "off"}
         manifests = self._ctx.services.need(HOME).manifests()
-        return {one.name: Path(one.folder) for one in manifests if one.name in wanted and one.source == "folder"}
+        return {one.name: Path(one.folder) for one in manifests if (one.name, one.source) in wanted and _is_live(one)}
 
     async def _load(self, name: str | None) -> None:
         self._ctx.logger.info("The plugin folders changed and are looked at anew", extra={"folder": name or ""})
@@ -86,34 +77,12 @@ class Reload:
             self._ctx.logger.warning("A plugin could not be loaded anew: %s", error, extra={"folder": name or ""})
 
 
+def _is_live(manifest: Manifest) -> bool:
+    """Whether a plugin's files are its author's own: a folder's, and those of a package that is installed editable."""
+    if manifest.source == "package":
+        return FOLDER_FORMAT in manifest.requires and not _INSTALLED & set(Path(manifest.folder).parts)
+    return manifest.source == "folder"
+
+
 def _stamps(folders: dict[str, Path]) -> dict[str, Stamp]:
-    return {name: _stamp(folder) for name, folder in folders.items()}
-
-
-def _stamp(folder: Path) -> Stamp:
-    """Return what changes when a file of a folder is saved, added or taken away."""
-    newest = count = 0
-    for entry in _files(folder):
-        count += 1
-        try:
-            newest = max(newest, entry.stat().st_mtime_ns)
-        except OSError:
-            continue
-        if count >= MOST_FILES:
-            break
-    return newest, count
-
-
-def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            found = list(entries)
-    except OSError:
-        return
-    for entry in found:
-        if entry.name in _LEFT_OUT:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(Path(entry.path))
-        elif entry.name.endswith(_WRITTEN):
-            yield entry
+    return {name: stamp(folder) for name, folder in folders.items()}

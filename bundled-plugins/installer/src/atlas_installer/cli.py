@@ -82,7 +82,7 @@ def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
 def declares(what: dict[str, Any] | None) -> str:
     """Say what consent would be given to."""
     parts = [
-        f"{kind}: {', '.join(str(one) for one in names)}" if isinstance(names, list) else kind
+        f"{kind.replace('_', ' ')}: {', '.join(map(str, names))}" if isinstance(names, list) else kind
         for kind, names in (what or {}).items()
         if kind != "python"
     ]
