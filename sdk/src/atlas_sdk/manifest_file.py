@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,24 @@ def plugin_folders(home: Path) -> list[Path]:
     except OSError:
         return []
     return [entry for entry in entries if any((entry / mark).exists() for mark in _MARKS)]
+
+
+def is_other_on_disk(home: Path, known: Iterable[Manifest]) -> bool:
+    """Whether a home's ``plugins/`` holds others than the plugins known, or what one of them says is not what it was.
+
+    Nothing but the folders is looked at. It blocks: call it in a thread.
+    """
+    manifests = {one.name: one for one in known}
+    before = {one.folder: one for one in manifests.values() if one.source == "folder"}
+    for folder in plugin_folders(home):
+        try:
+            found = read_manifest(folder, source="folder")
+        except MisuseError:
+            continue
+        was = before.pop(str(folder), None)
+        if found != was and (was is not None or found.name not in manifests):
+            return True
+    return bool(before)
 
 
 def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:

@@ -166,7 +166,8 @@ def plugins_list(context: typer.Context, json: Json = False) -> None:
         _say(f"{row['name']:<14} {row['state']:<8} {row['version']:<8} {row['description']}")
         if row["why"]:
             _say(f"{'':<14} {row['why']}")
-        _say(f"{'':<14} {_declares(row)}")
+        if row["version"]:  # one that cannot be read, or is gone, says nothing
+            _say(f"{'':<14} {_declares(row)}")
 
 
 _SAID = {
@@ -189,6 +190,8 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         row = _row(client.request("plugin.list")["plugins"], name)
+        if not row["version"]:
+            raise MisuseError(f"{name} cannot be turned on. {row['why']}")
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
             said = _declares(row)
