@@ -13,7 +13,7 @@ from atlas_sdk.channels import LIMIT_CHARS, Channel, LimitedChannel
 from atlas_sdk.checks import Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
-from atlas_sdk.events import Noticed, PluginChanged
+from atlas_sdk.events import Event, Noticed, PluginChanged, SettingChanged
 from atlas_sdk.ids import new_id
 from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.services.channels import CHANNELS, ChannelRow
@@ -141,10 +141,18 @@ class Channels:
         async with self._ctx.services.need(EVENTS).subscribe() as feed:
             task_status.started()
             async for numbered in feed:
-                if isinstance(numbered.event, PluginChanged):
-                    self._changed.add(numbered.event.name)
+                if changed := self._concerned(numbered.event):
+                    self._changed |= changed
                     self._news.set()
                     self._news = anyio.Event()
+
+    def _concerned(self, event: Event) -> set[str]:
+        """Return the plugins whose channels an event has start anew: one that changed, or whose secret did."""
+        if isinstance(event, PluginChanged):
+            return {event.name}
+        secret = event.secret if isinstance(event, SettingChanged) else ""
+        manifests = self._ctx.services.need(HOME).manifests() if secret else ()
+        return {one.name for one in manifests if one.channels and secret in {each.name for each in one.secrets}}
 
     async def _composed(self) -> None:
         """Wait until the home knows what its plugins add: this one's own methods are then among it."""

@@ -10,7 +10,9 @@ import pytest
 
 from atlas_sdk.errors import AtlasError, NotFoundError
 from atlas_sdk.events import Noticed
+from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.in_process import ONE_COMMAND
+from atlas_sdk.manifest import DeclaredSecret, Manifest
 from atlas_sdk.services.channels import CHANNELS
 from atlas_sdk.services.pairing import PAIRING
 from atlas_sdk.services.store import STORE
@@ -192,3 +194,39 @@ async def test_a_message_the_kernel_will_not_take_is_said_and_keeps_none_behind_
         await channel.until_shown("ada", "Two.")
 
     assert replies(channel) == ["Atlas could not take your last message: That cannot be said.", "Two."]
+
+
+class Keyed(FakeFileChannel):
+    """A channel that needs a token of the vault."""
+
+    ctx: Any = None
+
+    async def run(self, host: Any) -> None:
+        if await self.ctx.secret("FAKE_TOKEN") is None:
+            raise AtlasError("It needs FAKE_TOKEN.", hint="Store it: atlas plugins secret keyed FAKE_TOKEN.")
+        await super().run(host)
+
+
+class KeyedPlugin:
+    def __init__(self) -> None:
+        self.channel = Keyed()
+
+    @hookimpl
+    def atlas_channels(self, ctx: Any) -> list[Any]:
+        self.channel.ctx = ctx
+        return [self.channel]
+
+
+async def test_a_channel_that_lacked_a_secret_starts_once_it_is_stored(open_home: Open) -> None:
+    keyed = KeyedPlugin()
+    manifest = Manifest("keyed", channels=("fake",), secrets=(DeclaredSecret("FAKE_TOKEN"),))
+    async with open_home("vault", objects={"keyed": keyed}, manifests=[manifest]) as app:
+        why = "It needs FAKE_TOKEN. Store it: atlas plugins secret keyed FAKE_TOKEN."
+        await until_row(app, ("fake", "failed", why))
+        method = app.methods()["secret.set"]
+        await method.run(method.params(name="OTHER_TOKEN", value="of-another"), None)
+        await method.run(method.params(name="FAKE_TOKEN", value="a-token-of-the-fake"), None)
+        await until_row(app, ("fake", "running", ""))
+        runs = keyed.channel.runs
+        await method.run(method.params(name="FAKE_TOKEN", value="a-newer-token"), None)
+        await keyed.channel.until(lambda: keyed.channel.runs > runs)

@@ -235,7 +235,10 @@ def plugins_set(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         client.request("plugin.set", {"name": name, "setting": setting, "value": value})
-    _say(f"{setting} is {value if value is not None else 'its default'} now.")
+        row = _row(client.request("plugin.list")["plugins"], name)
+    _say(f"{setting} is {value} now." if value is not None else f"{setting} is as it comes again.")
+    if row["state"] != "on":
+        _say(f"{name} is {row['state']}. {row['why']}".rstrip())
 
 
 def _row(rows: list[Any], name: str) -> Any:

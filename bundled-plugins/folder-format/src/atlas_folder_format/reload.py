@@ -20,6 +20,9 @@ from .saved import Stamp, stamp
 LOOK_SECONDS = 1.0
 REST_SECONDS = 2.0
 """How soon a folder that was put into ``plugins/`` is found while no other is on."""
+SETTLE_SECONDS = 60.0
+"""How long a folder that comes is looked at for the rest of it; later only the time of ``plugins/`` is, since fifty
+folders would take a tenth of a percent of a processor all day."""
 _INSTALLED = {"site-packages", "dist-packages", ".packages"}
 
 Entries = dict[Path, int | None]
@@ -33,6 +36,7 @@ class Reload:
         self._stamps: dict[str, Stamp] = {}
         self._moving: set[str] = set()
         self._there: Entries | None = None
+        self._changed = 0
         self._folders: dict[str, Path] | None = None
         self._news = anyio.Event()
 
@@ -55,11 +59,12 @@ class Reload:
         """Load what was saved since the last look, and is not being written still; return whether one may be saved."""
         if self._folders is None:
             self._folders = await self._live()
-        there = await anyio.to_thread.run_sync(_entries, self._ctx.home / "plugins", self._folders)
-        before, self._there = self._there, there
-        if (before is not None and before.keys() != there.keys()) or _is_other(before or {}, there):
-            await self._load(None)
-            self._folders = await self._live()
+        if self._may_be_others():
+            there = await anyio.to_thread.run_sync(_entries, self._ctx.home / "plugins", self._folders)
+            before, self._there = self._there, there
+            if (before is not None and before.keys() != there.keys()) or _is_other(before or {}, there):
+                await self._load(None)
+                self._folders = await self._live()
         if not self._folders:
             self._stamps.clear()
             return False
@@ -74,6 +79,19 @@ class Reload:
         self._moving &= set(stamps)
         return True
 
+    def _may_be_others(self) -> bool:
+        """Whether to look which folders there are: since ``plugins/`` changed, or did so lately."""
+        changed, self._changed = self._changed, _time(self._ctx.home / "plugins")
+        lately = self._ctx.clock.now().timestamp() - self._changed / 1e9 < SETTLE_SECONDS
+        return self._there is None or changed != self._changed or lately
+
+    async def try_again(self, secret: str) -> None:
+        """Load anew what could not be loaded, and declares a secret that was stored."""
+        for row in await self._ctx.services.need(PLUGINS).list():
+            declares = row.declares if isinstance(row.declares, dict) else {}
+            if row.state == "broken" and secret in declares.get("secrets", ()):
+                await self._load(row.name)
+
     async def _live(self) -> dict[str, Path]:
         rows = await self._ctx.services.need(PLUGINS).list()
         wanted = {(row.name, row.source) for row in rows if row.state != "off"}
@@ -82,7 +100,9 @@ class Reload:
 
     async def _load(self, name: str | None) -> None:
         self._folders = None
-        self._ctx.logger.info("The plugin folders changed and are looked at anew", extra={"folder": name or ""})
+        self._ctx.logger.info(
+            "A plugin is loaded anew" if name else "The plugin folders are looked at anew", extra={"folder": name or ""}
+        )
         try:
             await self._ctx.services.need(PLUGINS).refresh(name)
         except AtlasError as error:

@@ -265,7 +265,11 @@ def methods(ctx: PluginContext) -> list[Method]:
         return await services.need(PLUGINS).disable(params.name)
 
     async def plugin_set(params: PluginSet, caller: Caller) -> BaseModel:
-        await services.need(PLUGINS).set(params.name, params.setting, params.value)
+        plugins = services.need(PLUGINS)
+        await plugins.set(params.name, params.setting, params.value)
+        [row] = [row for row in await plugins.list() if row.name == params.name]
+        if row.source != "bundled" and row.state in ("on", "broken"):
+            await plugins.refresh(params.name)  # it may have read the setting as it was loaded
         return Nothing()
 
     async def setting_list(params: Nothing, caller: Caller) -> BaseModel:
