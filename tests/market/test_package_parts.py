@@ -190,5 +190,5 @@ def test_a_wheel_is_installed_agreed_to_run_and_told_of_by_the_commands(tmp_path
     assert "hook commands: Stop: ${CLAUDE_PLUGIN_ROOT}/stop.sh" in installed.stdout, installed.stderr
     assert "Its code runs inside Atlas." in enabled.stdout, enabled.stderr
     assert (said.stdout, said.stderr) == ("Hello you\n", "")
-    assert checked.stdout == "breeze loads: 1 skills, 1 hooks, 1 python.\n", checked.stderr
+    assert checked.stdout == "breeze loads: 1 skill, 1 hook, Python.\n", checked.stderr
     assert told.stdout == "breeze did nothing that was noted.\n", told.stderr

@@ -16,6 +16,7 @@ from .folder_parts import FolderParts, is_hooks_alone, read_parts
 from .folder_report import Report
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
+from .values import Json
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 FOLDER_FORMAT = "folders@1"
@@ -30,6 +31,12 @@ PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _TEXTS = ("skills", "commands", "agents", "SKILL.md", "userConfig")
 """What a folder adds by files that only its reader looks into, or its manifest by fields of Claude Code's."""
+_SAID = {
+    "llm": "It asks your model, at your cost.",
+    "notify": "It may start turns in your conversations.",
+    "python": "Its code runs inside Atlas.",
+}
+"""What is declared by being there, as a person reads it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
@@ -142,6 +149,14 @@ def declared(manifest: Manifest) -> dict[str, Any]:
     own = FOLDER_FORMAT not in manifest.requires or manifest.cli or manifest.client
     what["python"] = "python" in what or bool(manifest.module and own)
     return {name: value for name, value in what.items() if value}
+
+
+def in_words(declares: Json) -> str:
+    """Say what ``declared`` returned, as a person reads it before consent: "tools: roll_dice. Its code runs …"."""
+    what = declares if isinstance(declares, dict) else {}
+    lists = {kind.replace("_", " "): names for kind, names in what.items() if kind not in _SAID}
+    parts = "; ".join(f"{kind}: {', '.join(map(str, names))}" for kind, names in lists.items())
+    return " ".join([f"{parts or 'nothing'}.", *(said for kind, said in _SAID.items() if kind in what)])
 
 
 def digest(manifest: Manifest) -> str:

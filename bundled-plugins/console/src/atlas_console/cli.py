@@ -14,6 +14,7 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, NeedsConsentError, NotFoundError, ServerError
 from atlas_sdk.homes import DEFAULT_HOME, HomeLock, Homes
+from atlas_sdk.manifest_file import in_words
 from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -167,21 +168,8 @@ def plugins_list(context: typer.Context, json: Json = False) -> None:
         if row["why"]:
             _say(f"{'':<14} {row['why']}")
         if row["version"]:  # one that cannot be read, or is gone, says nothing
-            _say(f"{'':<14} {_declares(row)}")
-
-
-_SAID = {
-    "llm": "It asks your model, at your cost.",
-    "notify": "It may start turns in your conversations.",
-    "python": "Its code runs inside Atlas.",
-}
-
-
-def _declares(row: Any) -> str:
-    declares = row["declares"] or {}
-    parts = [f"{kind.replace('_', ' ')}: {', '.join(names)}" for kind, names in declares.items() if kind not in _SAID]
-    said = ["; ".join(parts) + "." if parts else "declares nothing.", *(_SAID[one] for one in _SAID if one in declares)]
-    return " ".join(said)
+            said = in_words(row["declares"])
+            _say(f"{'':<14} {said}" if row["declares"] else f"{'':<14} It declares nothing.")
 
 
 @plugins.command("enable")
@@ -194,8 +182,7 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
             raise MisuseError(f"{name} cannot be turned on. {row['why']}")
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
-            said = _declares(row)
-            _say(f"It {said}" if said.startswith("declares") else f"It declares {said}")
+            _say(f"It declares {in_words(row['declares'])}")
             if not _agreed("Turn it on?", yes=yes):
                 raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
         client.request("plugin.enable", {"name": name, "consent": row["digest"]})

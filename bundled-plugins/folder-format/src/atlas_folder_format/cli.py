@@ -23,6 +23,8 @@ from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
 from .contents import read_contents
 
+_WORDS = {"mcp": "MCP server", "bin": "program", "screen": "a screen", "python": "Python"}
+
 
 def validate(
     context: typer.Context,
@@ -33,7 +35,7 @@ def validate(
     terminal: Terminal = context.obj
     folder = own_folder(folder.expanduser().resolve())
     if not folder.is_dir():
-        raise NotFoundError(f"There is no folder {folder}.", hint="Name the folder that holds .claude-plugin/.")
+        raise NotFoundError(f"There is no folder {folder}.", hint=_elsewhere(terminal.home, folder))
     found = checked(terminal, folder)
     if json:
         _write(json_module.dumps(found, ensure_ascii=False, indent=2))
@@ -138,12 +140,28 @@ async def _why_not(plugins: PluginsService, manifest: Manifest, warnings: list[s
 
 
 def _say(found: dict[str, Any]) -> None:
-    held = [f"{count} {kind}" for kind, count in found["parts"].items() if count]
+    held = [_counted(kind, count) for kind, count in found["parts"].items() if count]
     verdict = "loads" if found["loads"] else "does not load"
     lines = [f"{found['name']} {verdict}: {', '.join(held) or 'nothing in it'}."]
     lines += [f"  not loaded: {one['part']}. {one['why']}" for one in found["refused"]]
     lines += [f"  note: {warning}" for warning in found["warnings"]]
     _write("\n".join(lines))
+
+
+def _counted(kind: str, count: int) -> str:
+    """Say how many there are of a kind, as a person would."""
+    word = _WORDS.get(kind, kind.removesuffix("s"))
+    if kind in ("screen", "python"):
+        return word
+    return f"{count} {word}{'s' if count != 1 else ''}"
+
+
+def _elsewhere(home: Path, folder: Path) -> str:
+    if folder.is_file():
+        return "It is a file. To try a wheel or an archive, install it: atlas plugins install ./FILE."
+    if (there := home / "plugins" / folder.name).is_dir():
+        return f"The plugin {folder.name} is in {there}."
+    return "Name the folder that holds .claude-plugin/."
 
 
 def _write(text: str) -> None:

@@ -52,8 +52,11 @@ class Contents:
     report: Report
 
     def counts(self) -> dict[str, int]:
-        """Return how many parts of each kind are loaded."""
-        return {
+        """Return how many parts of each kind are loaded; model providers where there are any."""
+        atlas = self.manifest.get("atlas")
+        described = atlas.get("providers") if isinstance(atlas, dict) else None
+        providers = {"providers": len(described)} if isinstance(described, dict) and described else {}
+        return providers | {
             "skills": len(self.skills),
             "commands": len(self.commands),
             "agents": len(self.agents),

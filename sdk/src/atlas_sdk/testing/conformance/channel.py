@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import anyio
+import anyio.abc
 
 from ...channels import Channel, FileChannel, Inbound, KeyedChannel, LimitedChannel, Prompt
 from ...errors import AtlasError
@@ -38,11 +39,18 @@ class ChannelBench:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the channel for the length of the block."""
+        """Run the channel for the length of the block, from the first thing that ``run`` does.
+
+        A channel makes what it needs as it runs: whoever wrote before would write to what it had the last time.
+        """
         async with anyio.create_task_group() as group:
-            group.start_soon(self.channel.run, self.host)
+            await group.start(self._run)
             yield
             group.cancel_scope.cancel()
+
+    async def _run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        task_status.started()  # and on without a pause: ``run`` is called before anybody hears of it
+        await self.channel.run(self.host)
 
     async def hear(self, text: str) -> Inbound:
         """Have somebody write, and return what reached Atlas."""
