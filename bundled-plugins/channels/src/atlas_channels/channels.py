@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 
-from atlas_sdk.channels import LIMIT_CHARS, Channel, LimitedChannel
+from atlas_sdk.channels import LIMIT_CHARS, Channel, limit_of
 from atlas_sdk.checks import Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
@@ -243,7 +243,8 @@ class Channels:
         from .splitting import LEAST_CHARS
 
         item = next((added.item for added in self._added() if added.name == channel), None)
-        return max(LEAST_CHARS, item.limit_chars) if isinstance(item, LimitedChannel) else LIMIT_CHARS
+        limit = limit_of(item) if item is not None else None
+        return max(LEAST_CHARS, limit) if limit is not None else LIMIT_CHARS
 
     def _forgotten(self, channel: str, chat: str) -> None:
         self.working(channel, chat, False)

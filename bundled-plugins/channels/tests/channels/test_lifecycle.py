@@ -8,6 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_sdk.authored import RegisteredChannel
+from atlas_sdk.channels import limit_of, takes_files, takes_keys
 from atlas_sdk.errors import AtlasError, NotFoundError
 from atlas_sdk.events import Noticed
 from atlas_sdk.hookspecs import hookimpl
@@ -230,3 +232,47 @@ async def test_a_channel_that_lacked_a_secret_starts_once_it_is_stored(open_home
         runs = keyed.channel.runs
         await method.run(method.params(name="FAKE_TOKEN", value="a-newer-token"), None)
         await keyed.channel.until(lambda: keyed.channel.runs > runs)
+
+
+class Authored:
+    """A channel as an author writes it, with what Atlas asks for when it is there."""
+
+    limit_chars = 1000
+    said: list[tuple[str, str]]
+
+    def __init__(self) -> None:
+        self.said = []
+
+    async def run(self, host: Any) -> None:
+        await anyio.sleep_forever()
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        self.said.append((chat, key))
+
+
+class AuthoredPlugin:
+    def __init__(self, make: Any) -> None:
+        self._channels = [RegisteredChannel("fake", make)]  # in a list: looking at one would make its object
+
+    @hookimpl
+    def atlas_channels(self) -> list[Any]:
+        return list(self._channels)
+
+
+def test_what_an_author_s_channel_offers_is_seen_through_what_registers_it() -> None:
+    channel: Any = RegisteredChannel("fake", Authored)  # type: ignore[arg-type]  # the part that is asked for
+
+    assert (takes_keys(channel), takes_files(channel), limit_of(channel)) == (True, True, 1000)
+    assert (takes_keys(FakeFileChannel()), limit_of(FakeFileChannel())) == (False, None)
+
+
+async def test_a_channel_whose_object_cannot_be_made_fails_alone(open_home: Open) -> None:
+    def make() -> Any:
+        raise RuntimeError("there is no token")
+
+    manifest = Manifest("authored", channels=("fake",))
+    async with open_home(objects={"authored": AuthoredPlugin(make)}, manifests=[manifest]) as app:
+        await until_row(app, ("fake", "failed", "RuntimeError: there is no token"))
+        states = {row.name: row.state for row in await app.plugins.list()}
+
+    assert states["channels"] == "on"
