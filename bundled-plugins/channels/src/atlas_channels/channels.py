@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # what runs a channel is loaded when there is one: every comm
 
 STOP_SECONDS = 5.0
 COMPOSING_SECONDS = 0.01
+LATE_SECONDS = 25.0
+"""A plugin of somebody else has 20 seconds to be loaded, and the home is open before it is."""
+LATE_LOOK_SECONDS = 0.1
 ENDED = "It ended by itself."
 SERVER = "Channels run with the server: atlas serve."
 
@@ -131,6 +134,7 @@ class Channels:
         await self._chats.load()
         async with anyio.create_task_group() as tasks:
             await tasks.start(self._watch)
+            tasks.start_soon(self._look_for_late_ones)
             while True:
                 news, changed = self._news, self._changed
                 self._changed = set()
@@ -143,8 +147,21 @@ class Channels:
             async for numbered in feed:
                 if changed := self._concerned(numbered.event):
                     self._changed |= changed
-                    self._news.set()
-                    self._news = anyio.Event()
+                    self._wake_up()
+
+    async def _look_for_late_ones(self) -> None:
+        """Notice the channels of plugins that are loaded while the home opens, of which nothing is announced."""
+        seen: tuple[Added, ...] | None = None
+        with anyio.move_on_after(LATE_SECONDS):
+            while True:
+                await anyio.sleep(LATE_LOOK_SECONDS)
+                if (now := self._added()) != seen:
+                    seen = now
+                    self._wake_up()
+
+    def _wake_up(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
 
     def _concerned(self, event: Event) -> set[str]:
         """Return the plugins whose channels an event has start anew: one that changed, or whose secret did."""
