@@ -28,6 +28,7 @@ KNOWN_VALUES = {
 }  # fmt: skip
 """What a placeholder of an MCP server may name that is no secret."""
 _REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
+_HOOKS = re.compile(r"^@(?:\w+\.)*hookimpl\b", re.MULTILINE)
 _BUNDLES = (".mcpb", ".dxt")
 _LONGEST_NAME = 255
 
@@ -71,7 +72,7 @@ class MonitorEntry:
 
 @dataclass(frozen=True)
 class FolderParts:
-    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None."""
+    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None; ``python`` says that Python is run."""
 
     hooks: tuple[HookCommand, ...] = ()
     mcp: tuple[McpEntry, ...] = ()
@@ -102,8 +103,8 @@ class FolderParts:
         return tuple(sorted({name for server in self.mcp for name in server.secrets}))
 
 
-def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> FolderParts:
-    """Read the parts that act from a folder whose manifest holds ``found``."""
+def read_parts(folder: Path, found: Mapping[str, Json], report: Report, *, package: bool = False) -> FolderParts:
+    """Read the parts that act from a folder whose manifest holds ``found``; of a ``package`` any Python is run."""
     experimental = found.get("experimental")
     more = experimental if isinstance(experimental, dict) else {}
     return FolderParts(
@@ -112,8 +113,14 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> Folde
         monitors=tuple(_monitors(folder, found.get("monitors", more.get("monitors")), report)),
         programs=_programs(folder, report),
         screen=_screen(folder, report),
-        python=_python(folder, report),
+        python=bool(_init(folder, report).strip()) if package else _python(folder, report),
     )
+
+
+def is_hooks_alone(folder: Path) -> bool:
+    """Whether a package's ``__init__.py`` is plainly hooks and no ``register``, which needs nobody to read it."""
+    text = _init(folder, Report())
+    return _HOOKS.search(text) is not None and _REGISTERS.search(text) is None
 
 
 def inside(folder: Path, text: str) -> Path | None:
@@ -283,22 +290,26 @@ def _programs(folder: Path, report: Report) -> tuple[str, ...]:
 
 
 def _python(folder: Path, report: Report) -> bool:
-    path = folder / "__init__.py"
-    if why := refusal(folder, path, most_bytes=LONGEST_PYTHON):
-        report.refuse("__init__.py", why)
-        return False
-    if not path.is_file():
-        return False
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError as error:
-        report.refuse("__init__.py", f"It cannot be read: {error.strerror}.")
-        return False
-    if _REGISTERS.search(text):
+    text = _init(folder, report)
+    if _REGISTERS.search(text) or _HOOKS.search(text):
         return True
     if text.strip():
         report.refuse("__init__.py", "It has no register(ctx), so nothing of it is run.")
     return False
+
+
+def _init(folder: Path, report: Report) -> str:
+    path = folder / "__init__.py"
+    if why := refusal(folder, path, most_bytes=LONGEST_PYTHON):
+        report.refuse("__init__.py", why)
+        return ""
+    if not path.is_file():
+        return ""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError as error:
+        report.refuse("__init__.py", f"It cannot be read: {error.strerror}.")
+        return ""
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -54,8 +54,11 @@ class Contents:
     report: Report
 
     def counts(self) -> dict[str, int]:
-        """Return how many parts of each kind are loaded."""
-        return {
+        """Return how many parts of each kind are loaded; model providers where there are any."""
+        atlas = self.manifest.get("atlas")
+        described = atlas.get("providers") if isinstance(atlas, dict) else None
+        providers = {"providers": len(described)} if isinstance(described, dict) and described else {}
+        return providers | {
             "skills": len(self.skills),
             "commands": len(self.commands),
             "agents": len(self.agents),
@@ -68,7 +71,7 @@ class Contents:
         }
 
 
-def read_contents(folder: Path, name: str) -> Contents:
+def read_contents(folder: Path, name: str, *, package: bool = False) -> Contents:
     """Read a folder whose plugin goes by ``name``. It never fails: what is wrong is in the report."""
     report = Report()
     manifest = raw_manifest(folder, report)
@@ -98,7 +101,7 @@ def read_contents(folder: Path, name: str) -> Contents:
     for hidden in (command for command in commands if command.name in taken):
         report.refuse(f"command {hidden.name}", "A skill of the plugin has its name, and the skill is used.")
     agents = read_agents(folder, manifest.get("agents"), report)
-    parts = read_parts(folder, manifest, report)
+    parts = read_parts(folder, manifest, report, package=package)
     warn_of_files(folder, parts.hooks, report)
     _refuse_the_rest(folder, manifest, report)
     counted = Contents(

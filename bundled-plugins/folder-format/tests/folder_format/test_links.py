@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atlas_folder_format.contents import Contents, read_contents
-from atlas_folder_format.reload import _stamp
+from atlas_folder_format.saved import stamp
 from atlas_sdk.folder_files import NO_FILE, NOWHERE, OUTSIDE
 from atlas_sdk.manifest_file import declared, read_manifest
 
@@ -33,7 +33,7 @@ def read(folder: Path) -> tuple[Contents, dict[str, str]]:
     began = time.monotonic()
     read_manifest(folder, source="folder")
     contents = read_contents(folder, "helper")
-    _stamp(folder)
+    stamp(folder)
     assert time.monotonic() - began < SECONDS
     said = [one.part for one in contents.report.refused]
     assert len(said) == len(set(said))

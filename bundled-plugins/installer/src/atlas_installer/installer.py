@@ -259,12 +259,7 @@ class Installer:
     async def _origin(self, name: str) -> Origin:
         origin = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if origin is None or "/" in name:  # those with a slash are no plugins, such as skills/notes
-            there = self._manifest(name)
-            came = " It came with Atlas." if there is not None and there.source == "bundled" else ""
-            raise NotFoundError(
-                f"No plugin {name[:80]!r} was installed by its address.{came}",
-                hint="atlas plugins list shows those there are.",
-            )
+            raise _not_installed(name, self._manifest(name))
         return origin
 
     async def _refresh(self, name: str) -> PluginRow:
@@ -275,6 +270,20 @@ class Installer:
         if row is None:
             raise AtlasError(f"The plugin {name} is in place, and Atlas does not find it.", hint="Restart Atlas.")
         return row
+
+
+def _not_installed(name: str, there: Manifest | None) -> NotFoundError:
+    """Return why a plugin is not updated or removed here, and what does it."""
+    if there is None:
+        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint="atlas plugins list shows those there are.")
+    off = f"Turn it off: atlas plugins disable {name}."
+    if there.source == "bundled":
+        return NotFoundError(f"The plugin {name} came with Atlas, and is updated with it.", hint=off)
+    if there.source == "package":
+        said = f"The plugin {name} is the package {there.distribution} beside Atlas, and was not installed by Atlas."
+        return NotFoundError(said, hint=f"Use what installed it, such as: pip uninstall {there.distribution}")
+    said = f"The plugin {name} was not installed by its address: it lies in {there.folder}."
+    return NotFoundError(said, hint=f"{off} To remove it, delete that folder then; what you change there takes effect.")
 
 
 def _same(found: str, wanted: str) -> None:

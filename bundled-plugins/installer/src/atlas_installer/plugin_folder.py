@@ -114,7 +114,7 @@ def _elsewhere(whole: Path) -> str:
     if not names:
         return "No folder in it is a plugin."
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Plugins in it: {', '.join(f'#{name}' for name in names[:_SHOWN])}{more}."
+    return f"Write which one behind the address: {', '.join(f'#{name}' for name in names[:_SHOWN])}{more}."
 
 
 def _below(whole: Path, depth: int) -> Iterator[str]:

@@ -126,6 +126,18 @@ class Servers:
                 del self._servers[name]
                 self._retire(server)
 
+    async def keyed(self, secret: str) -> None:
+        """Have the servers that read a secret take it as it is: at once those that failed, others at their next use."""
+        failed = []
+        for server in self._servers.values():
+            if secret in {match[1] for match in server.config.places()}:
+                server.forgive()
+                if server.state == "failed":
+                    failed.append(server)
+                else:
+                    self._retire(server)
+        await self.learn(failed)
+
     def unseen(self, *, plugin: str | None = None) -> tuple[Server, ...]:
         """Return the servers nobody knows the tools of, of one plugin or all; those that just failed rest."""
         found = [
