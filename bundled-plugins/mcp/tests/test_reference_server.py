@@ -15,10 +15,10 @@ from typing import Any
 
 import anyio
 import pytest
-from atlas_mcp.tree import _marked
 
 from atlas_mcp.tools import commands
 from atlas_sdk.messages import ImagePart
+from atlas_sdk.process_trees import Mark
 from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.questions import QUESTIONS
 from atlas_sdk.testing.fake_questions import FakeQuestions
@@ -97,7 +97,7 @@ async def test_the_whole_tour_over_a_pipe_and_its_processes_end(desk: OpenDesk) 
         process = json.loads((await at.call("mcp__every__get-env")).text())
         mark = process["ATLAS_MCP"]
 
-    assert _marked(mark) == []
+    assert Mark("ATLAS_MCP", mark).left() == []
 
 
 @HTTP
