@@ -234,7 +234,7 @@ SDK_GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Channels": (
         "A channel is made by the function given to `register_channel`.",
-        ("Channel", "FileChannel", "ChannelHost", "Inbound", "InboundFile", "Prompt"),
+        ("Channel", "FileChannel", "KeyedChannel", "LimitedChannel", "ChannelHost", "Inbound", "InboundFile", "Prompt"),
     ),
     "Executors": (
         "An executor is made by the function given to `register_executor`.\n"

@@ -88,16 +88,29 @@ def archive_of(repo: str, files: Mapping[str, str]) -> bytes:
     return gzip.compress(plain.getvalue(), mtime=0)
 
 
+def digest_of(files: Mapping[str, str], folder: str = "") -> str:
+    """Return the digest of a folder of a repository, as ``atlas marketplace check`` prints it."""
+    whole = hashlib.sha256()
+    for path, text in sorted(files.items()):
+        if path.startswith(folder):
+            content = hashlib.sha256(text.encode()).hexdigest()
+            whole.update(f"{content} - {path.removeprefix(folder).lstrip('/')}\n".encode())
+    return f"sha256:{whole.hexdigest()}"
+
+
 def items() -> dict[str, str]:
     """Return the item files by name."""
     tools, notes = (commit_of(REPOSITORIES[name]) for name in ("robin/atlas-tools", "kim/atlas-notes"))
     return {
         "release-notes": _item("skill", "Release notes", "Release notes from what changed since the last tag.", "robin",
-                               repo="robin/atlas-tools", sha=tools, path="skills/release-notes", version="1.0.0"),
+                               repo="robin/atlas-tools", sha=tools, path="skills/release-notes", version="1.0.0",
+                               digest=digest_of(REPOSITORIES["robin/atlas-tools"], "skills/release-notes")),
         "team-notes": _item("skill", "Team notes", "Meeting notes in the team's own form.", "kim",
-                            repo="kim/atlas-notes", sha=notes, version="0.3.0"),
+                            repo="kim/atlas-notes", sha=notes, version="0.3.0",
+                            digest=digest_of(REPOSITORIES["kim/atlas-notes"])),
         "stretch": _item("plugin", "Stretch", "A short break for the back and the eyes.", "robin",
-                         repo="robin/atlas-tools", sha=tools, path="plugins/stretch", version="1.0.0"),
+                         repo="robin/atlas-tools", sha=tools, path="plugins/stretch", version="1.0.0",
+                         digest=digest_of(REPOSITORIES["robin/atlas-tools"], "plugins/stretch")),
         "docs": _item("mcp", "Docs", "Your team's documents.", "kim", version="2.0.0")
         + DOCS_SERVER,
         "old-helper": _item("plugin", "Old helper", "Helped once.", "kim", repo="kim/atlas-notes", sha=notes,

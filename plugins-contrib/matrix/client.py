@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -61,10 +61,11 @@ class MatrixError(Exception):
 class Client:
     """One account on one homeserver. Its connections are open while somebody uses it, and shared."""
 
-    def __init__(self, homeserver: str, token: str) -> None:
+    def __init__(self, homeserver: str, token: str, http: Callable[..., httpx2.AsyncClient]) -> None:
         self.homeserver = homeserver.strip().rstrip("/")
         self.first_wait_seconds = 1.0
         self._token = token.strip()
+        self._made = http
         self._http: httpx2.AsyncClient | None = None
         self._users = 0
 
@@ -85,11 +86,9 @@ class Client:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[httpx2.AsyncClient]:
         """Give the connections for the length of the block; whoever leaves last closes them."""
-        import httpx2
-
         if self._http is None:
             headers = {"Authorization": f"Bearer {self._token}"}
-            self._http = httpx2.AsyncClient(headers=headers, verify=_trusted(), timeout=ANSWER_SECONDS)
+            self._http = self._made(headers=headers, verify=_trusted(), timeout=ANSWER_SECONDS)
         http = self._http
         self._users += 1
         try:

@@ -137,7 +137,7 @@ def test_the_first_plugin_is_made_tested_and_used_as_the_guide_says(
     whole = "\n".join(said)
     assert whole.count("weather is in order.") == 2
     assert "weather_now keeps its 13 promises" in whole
-    assert "weather loads: 1 skills, 1 python." in whole
+    assert "weather loads: 1 skill, Python." in whole
     assert "weather is on." in whole
     assert "It is mild in Lisbon, 18 degrees." in said[-1]
     asked = json.dumps([request.body["messages"][-1] for request in model.requests], ensure_ascii=False)

@@ -57,6 +57,7 @@ LONG_FORMS = {
     "ATLAS_SOAK_TURNS",
     "ATLAS_SOAK_CLIENTS",
     "ATLAS_SOAK_SEED",
+    "ATLAS_WILD_PLUGINS",
 }
 """What the tests read, not Atlas."""
 EXAMPLES = {"ATLAS_MODLE_PROVIDER", "ATLAS_DICE_LOADED"}

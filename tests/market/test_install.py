@@ -43,6 +43,22 @@ async def test_a_folder_in_a_repository_comes_at_its_tag(home: TriedHome, git: G
     assert not (home.folder / "plugins" / "helper" / "plugins").exists()
 
 
+async def test_what_a_marketplace_says_of_a_folder_without_a_manifest_comes_along(
+    home: TriedHome, git: GitServer
+) -> None:
+    entry = {"name": "helper", "source": "./helper", "strict": False, "version": "3.0.0", "commands": ["./odd/go.md"]}
+    listed = json.dumps({"name": "many", "plugins": [entry]})
+    git.commit(
+        "many", {".claude-plugin/marketplace.json": listed, "helper/odd/go.md": "Go.", "helper/skills/a/SKILL.md": "A."}
+    )
+    async with home.installer() as installer:
+        found = await installer.install(f"{git.url('many')}#helper")
+
+    kept = json.loads((home.folder / "plugins" / "helper" / ".claude-plugin" / "plugin.json").read_text())
+    assert (found.name, found.version) == ("helper", "3.0.0")
+    assert (kept["name"], kept["commands"]) == ("helper", ["./odd/go.md"])
+
+
 @pytest.mark.parametrize("length", [40, 10])
 async def test_a_commit_that_no_branch_ends_at_comes_by_its_number(
     home: TriedHome, git: GitServer, length: int

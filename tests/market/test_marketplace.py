@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from atlas_kernel.app import App, open_app
+from atlas_marketplace.service import MARKET
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
 from atlas_sdk.homes import Home
+from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.services.retirements import RETIREMENTS
+from atlas_sdk.services.skills import SKILLS
 
 from ..archives.recipes import recipe, tree
 from ..standins.file_server import Answer, FileServer
@@ -187,6 +191,19 @@ async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Sho
     assert [(one / "SKILL.md").read_text() for one in kept] == ["My own words."]
 
 
+async def test_an_item_that_is_listed_no_more_says_what_there_is_to_do(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    async with shop.opened() as call:
+        await call("marketplace.install", name="tips")
+        (shop.folder / "items" / "tips.yaml").unlink()
+        with pytest.raises(NotFoundError, match="lists tips no more") as refusal:
+            await call("marketplace.update", name="tips")
+        await call("marketplace.remove", name="tips")
+
+    assert "atlas marketplace remove tips" in str(refusal.value.hint)
+
+
 async def test_a_skill_of_ones_own_is_left_alone(shop: Shop) -> None:
     shop.item("tips")
     shop.code({"SKILL.md": SKILL.format(name="tips")})
@@ -216,7 +233,7 @@ async def test_what_is_retired_stops_with_the_next_reading_and_stays_listed(shop
         file.write_text(file.read_text() + "retired: It leaked.\n")
     async with shop.opened() as call:
         found = await call("marketplace.list")
-        with pytest.raises(RefusedError, match="retired: It leaked"):
+        with pytest.raises(RefusedError, match=r"retired tips: It leaked\."):
             await call("marketplace.install", name="tips")
 
     assert [(one["name"], one["retired"], one["why"]) for one in found["items"]] == [
@@ -226,6 +243,127 @@ async def test_what_is_retired_stops_with_the_next_reading_and_stays_listed(shop
     assert not (shop.home.folder / "skills" / "tips").exists()
     assert (shop.home.folder / "skills" / ".archive" / "tips").is_dir()
     assert json.loads((shop.home.folder / "mcp.json").read_text()) == {"mcpServers": {}}
+
+
+@pytest.fixture
+async def retired(shop: Shop) -> Shop:
+    """A home with three items that the marketplace then retired, and no reading since."""
+    shop.item("tips")
+    shop.item("helper", "plugin", sha="a" * 40)
+    shop.add("docs", "name: docs\nkind: mcp\ntitle: D\nserver: {url: 'https://docs.example.test/mcp'}\n")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    shop.code(plugin(), sha="a" * 40)
+    async with shop.opened() as call:
+        for name in ("tips", "helper", "docs"):
+            await call("marketplace.install", name=name)
+    for name in ("tips", "helper", "docs"):
+        file = shop.folder / "items" / f"{name}.yaml"
+        file.write_text(file.read_text() + "retired: It leaked.\n")
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("called", "params"),
+    [
+        ("list", {}),
+        ("list", {"kind": "skill"}),
+        ("show", {"name": "docs"}),
+        ("install", {"name": "tips"}),
+        ("update", {"name": "helper"}),
+    ],
+)
+async def test_every_command_that_reads_the_list_stops_what_was_retired(
+    called: str, params: dict[str, str], retired: Shop
+) -> None:
+    async with retired.opened() as call:
+        with suppress(AtlasError):
+            await call(f"marketplace.{called}", **params)
+
+    assert not (retired.home.folder / "skills" / "tips").exists()
+    assert (retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "retired").is_file()
+    assert json.loads((retired.home.folder / "mcp.json").read_text()) == {"mcpServers": {}}
+
+
+async def test_a_kill_between_reading_and_stopping_is_made_up_for(retired: Shop, host: FileServer) -> None:
+    files = {f"items/{path.name}": path.read_text() for path in (retired.folder / "items").iterdir()}
+    host.answers["/team/market/main"] = Answer(tree(files, top="market-main"))
+    retired.environ = {
+        "ATLAS_MARKETPLACE_REPOSITORY": "team/market",
+        "ATLAS_MARKETPLACE_ARCHIVE_URL": host.url + "/{repo}/{ref}",
+    }
+    async with open_app(Home(retired.home.folder, "default"), environ=dict(retired.environ)) as app:
+        await app.services.need(MARKET)._listings.get(refresh=True)  # what a kill right after the reading leaves
+
+    assert (retired.home.folder / "skills" / "tips").exists()
+    async with retired.opened() as call:
+        await call("marketplace.list")
+
+    assert len(host.requests) == 1
+    assert not (retired.home.folder / "skills" / "tips").exists()
+
+
+async def test_whoever_asks_for_what_was_retired_is_told_so_and_why(retired: Shop) -> None:
+    async with open_app(Home(retired.home.folder, "default"), environ=dict(retired.environ)) as app:
+        await caller_of(app)("marketplace.list")
+        said = []
+        with pytest.raises(NotFoundError) as refusal:
+            await app.services.need(PLUGINS).enable("helper", consent="x")
+        said.append(str(refusal.value))
+        with pytest.raises(NotFoundError) as refusal:
+            await app.services.need(SKILLS).use("/tips")
+        said.append(str(refusal.value))
+        sentences = app.services.need(RETIREMENTS).sentences("mcp")
+        rows = {one.name: one.state for one in await app.services.need(PLUGINS).list()}
+
+    assert "The marketplace retired helper, and it was stopped here: It leaked." in said[0]
+    assert said[1].startswith("The marketplace retired tips, and it was stopped here: It leaked.")
+    assert sentences == {"docs": "The marketplace retired docs, and it was stopped here: It leaked."}
+    assert rows["helper"] == "broken"
+
+
+async def test_a_retired_plugin_stays_off_while_the_marketplace_s_plugin_is_off(retired: Shop) -> None:
+    choices = retired.home.folder / "plugin-data" / "plugins.json"
+    async with retired.opened() as call:
+        await call("marketplace.list")
+    choices.write_text(
+        json.dumps({**json.loads(choices.read_text()), "helper": {"on": True}, "marketplace": {"on": False}})
+    )
+    async with retired.home.opened() as app:
+        rows = {one.name: one for one in await app.services.need(PLUGINS).list()}
+
+    assert rows["helper"].state == "broken"
+    assert "It leaked" in rows["helper"].why
+
+
+async def test_a_plugin_that_is_listed_again_may_be_turned_on_again_or_removed(retired: Shop) -> None:
+    file = retired.folder / "items" / "helper.yaml"
+    async with open_app(Home(retired.home.folder, "default"), environ=dict(retired.environ)) as app:
+        call = caller_of(app)
+        await call("marketplace.list")
+        file.write_text(file.read_text().replace("retired: It leaked.\n", ""))
+        found = await call("marketplace.list")
+        rows = {one.name: one for one in await app.services.need(PLUGINS).list()}
+        file.write_text(file.read_text() + "retired: It leaked.\n")
+        await call("marketplace.list")
+        gone = await call("marketplace.remove", name="helper")
+
+    assert (row(found, "helper")["retired"], row(found, "helper")["state"]) == (False, "installed")
+    assert rows["helper"].state == "off"
+    assert gone["said"] == "Its data stays."
+    assert not (retired.home.folder / "plugins" / "helper").exists()
+
+
+async def test_a_retired_plugin_is_not_said_to_be_up_to_date(retired: Shop) -> None:
+    async with retired.opened() as call:
+        with pytest.raises(RefusedError, match="retired helper: It leaked"):
+            await call("marketplace.update", name="helper")
+
+
+async def test_a_marketplace_that_is_no_repository_says_how_to_name_one(shop: Shop) -> None:
+    shop.environ["ATLAS_MARKETPLACE_REPOSITORY"] = "somewhere"
+    async with shop.opened() as call:
+        with pytest.raises(MisuseError, match="neither owner/name on GitHub nor a folder"):
+            await call("marketplace.list")
 
 
 async def test_the_last_list_is_kept_for_when_it_cannot_be_read(shop: Shop, host: FileServer) -> None:
@@ -264,13 +402,16 @@ async def test_the_last_list_is_kept_for_when_it_cannot_be_read(shop: Shop, host
 # --- what is refused ---------------------------------------------------------------------------
 
 
+REMEMBERED = ("list.json", "marketplace/records.json")
+
+
 async def refused(shop: Shop, name: str) -> str:
     async with shop.opened() as call:
         await call("marketplace.list")
-        before = {path: data for path, data in shop.home.files().items() if not path.endswith("list.json")}
+        before = {path: data for path, data in shop.home.files().items() if not path.endswith(REMEMBERED)}
         with pytest.raises(AtlasError) as refusal:
             await call("marketplace.install", name=name)
-        after = {path: data for path, data in shop.home.files().items() if not path.endswith("list.json")}
+        after = {path: data for path, data in shop.home.files().items() if not path.endswith(REMEMBERED)}
 
     assert before == after
     assert shop.home.left() == []
@@ -335,6 +476,56 @@ async def test_an_address_that_sends_on_is_not_followed(to: str, shop: Shop, hos
     assert "nobody named" in said or "only https" in said
 
 
+async def test_an_item_without_a_digest_is_pinned_at_first_sight_also_when_it_was_refused(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="other")})
+    await refused(shop, "tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+
+    assert "a commit does not change" in await refused(shop, "tips")
+
+
+async def test_a_digest_of_the_item_counts_more_than_what_was_seen_first(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="other")})
+    await refused(shop, "tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    shop.item("tips", more=f"digest: {SAMPLE.digest_of({'SKILL.md': SKILL.format(name='tips')})}\n")
+    async with shop.opened() as call:
+        done = await call("marketplace.install", name="tips")
+
+    assert done["changed"]
+
+
+async def test_the_sample_s_items_name_the_digest_of_their_code(sample: Shop) -> None:
+    async with sample.opened() as call:
+        rows = (await call("marketplace.check", root=str(sample.folder)))["items"]
+
+    assert {said for one in rows for said in one["warnings"]} == {"It is retired, so nobody can install it."}
+    for name in ("release-notes", "stretch", "team-notes"):
+        given = next(one["digest"] for one in rows if one["item"] == name)
+        assert f'digest: "{given}"' in SAMPLE.items()[name]
+
+
+async def test_altered_content_at_the_same_commit_is_refused_in_an_update_and_a_check(shop: Shop) -> None:
+    shop.item("tips")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    later = "f" * 40
+    shop.code({"SKILL.md": SKILL.format(name="tips") + "Better.\n"}, sha=later)
+    async with shop.opened() as call:
+        await call("marketplace.install", name="tips")
+        shop.item("tips", sha=later)
+        (first,) = (await call("marketplace.check", root=str(shop.folder)))["items"]
+        shop.code({"SKILL.md": SKILL.format(name="tips") + "Evil.\n"}, sha=later)
+        (second,) = (await call("marketplace.check", root=str(shop.folder)))["items"]
+        with pytest.raises(RefusedError, match="a commit does not change"):
+            await call("marketplace.update", name="tips")
+
+    assert first["warnings"] == [f"It names no digest of its files. Add: digest: {first['digest']}"]
+    assert "a commit does not change" in second["faults"][0]
+    assert "Evil" not in (shop.home.folder / "skills" / "tips" / "SKILL.md").read_text()
+
+
 async def test_a_commit_whose_files_changed_is_a_moved_pin(shop: Shop) -> None:
     shop.item("tips")
     shop.code({"SKILL.md": SKILL.format(name="tips")})
@@ -343,7 +534,7 @@ async def test_a_commit_whose_files_changed_is_a_moved_pin(shop: Shop) -> None:
         await call("marketplace.remove", name="tips")
     shop.code({"SKILL.md": SKILL.format(name="tips") + "Other.\n"})
 
-    assert "not those they were before" in await refused(shop, "tips")
+    assert "not those they were when" in await refused(shop, "tips")
 
 
 @pytest.mark.parametrize(

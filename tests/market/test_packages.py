@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from atlas_installer import packages
-from atlas_sdk.errors import AtlasError, RefusedError
+from atlas_sdk.errors import AtlasError, NotFoundError, RefusedError
 from atlas_sdk.services.installer import INSTALLER
 from atlas_sdk.services.plugins import PLUGINS
 
 from ..standins import wheels
-from .conftest import TriedHome
+from .conftest import TriedHome, plugin, written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(shutil.which("uv") is None, reason="it runs uv")]
 
@@ -168,3 +168,29 @@ def test_a_file_stays_a_file_however_uv_says_it(line: str, place: str) -> None:
     (found,) = packages.uv_plan(line)
 
     assert (found.name, found.version, found.place) == ("weather", "1.0", place)
+
+
+async def test_a_package_nobody_has_is_told_with_the_way_out(home: TriedHome, index: Path) -> None:
+    async with home.installer() as installer:
+        with pytest.raises(NotFoundError, match=r"no package index .* has it.*Check the spelling.*\./name"):
+            await installer.install("atlas-wether")
+
+    assert home.left() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nobody", "There is no plugin 'nobody'"),
+        ("skills", "came with Atlas.*atlas plugins disable skills"),
+        ("own-kit", "lies in .*own-kit.*atlas plugins disable own-kit.*delete that folder"),
+    ],
+)
+async def test_what_was_not_installed_by_its_address_is_removed_in_another_way(
+    home: TriedHome, name: str, why: str
+) -> None:
+    written(home.folder / "plugins" / "own-kit", plugin("own-kit"))
+    async with home.installer() as installer:
+        for change in (installer.update, installer.remove):
+            with pytest.raises(NotFoundError, match=why):
+                await change(name)

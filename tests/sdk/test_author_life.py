@@ -126,7 +126,7 @@ async def test_what_it_registers_works_in_conversations(studio: Path, atlas_app:
         answered = await screen_call.item.run(None)
 
     refused = "Not run: a hook of studio refused it: There is nothing to render."
-    assert (said[1], said[-1]) == ("The studio is open.", "Done.")
+    assert (said[1].splitlines()[-1], said[-1]) == ("The studio is open.", "Done.")
     assert set(said[2:-1]) == {"rendered a film", refused}
     assert its_requests(model) == ["turn", "turn", "plugin:studio"]
     assert status[-1] == "Two films."

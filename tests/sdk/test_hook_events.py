@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 
+from atlas_sdk import hook_events
+from atlas_sdk.authored import called
+from atlas_sdk.claude_names import atlas_arguments, call_fits
 from atlas_sdk.commands import SlashCommand
 from atlas_sdk.errors import MisuseError
-from atlas_sdk.hook_events import STOPS_IN_A_ROW, EventHook, EventHooks, HookAnswer, matches, read_answer
+from atlas_sdk.folder_hooks import compiled
+from atlas_sdk.hook_events import EventHook, EventHooks, HookAnswer, matches, read_answer
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
@@ -113,7 +121,7 @@ async def test_a_hook_is_told_the_call_in_claude_codes_words(talk: Callable[...,
 
     told = desk.told[0]
     assert (told["hook_event_name"], told["tool_name"]) == ("PreToolUse", "Write")
-    assert told["tool_input"] == {"file_path": "a.txt", "content": "hello"}
+    assert told["tool_input"] == {"file_path": "/work/a.txt", "content": "hello"}
     assert told["atlas"] == {"tool": "write_file", "arguments": {"path": "a.txt", "content": "hello"}}
     assert told["cwd"] == "/work"
 
@@ -228,12 +236,15 @@ async def test_a_stop_hook_sends_the_model_on_and_is_told_that_it_did(talk: Call
     assert [told["last_assistant_message"] for told in desk.told] == ["One.", "Two."]
 
 
-async def test_a_stop_hook_that_never_lets_go_is_let_go_of(talk: Callable[..., Any]) -> None:
+async def test_a_stop_hook_that_never_lets_go_is_let_go_of(
+    talk: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "STOPS_IN_A_ROW", 3)
     desk = Desk(*["More."] * 20, Stop={"decision": "block", "reason": "On."})
 
     await talk(desk)
 
-    assert len(desk.model.requests) == STOPS_IN_A_ROW + 1
+    assert len(desk.model.requests) == 4
 
 
 async def test_a_hook_that_says_no_further_ends_the_turn(talk: Callable[..., Any]) -> None:
@@ -282,3 +293,76 @@ def test_a_hook_on_an_event_that_never_fires_is_refused() -> None:
 def test_a_broken_matcher_is_refused() -> None:
     with pytest.raises(MisuseError, match="regular expression"):
         EventHook("PreToolUse", lambda told: told, "(")  # type: ignore[arg-type,return-value]  # it is never called
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    [
+        "(a+)+$",
+        "((a+))+$",
+        "(a|a)*$",
+        "(a|aa)+b",
+        "(?:a?){40}b",
+        ".*.*.*.*.*b",
+        "(?=(a+)+b)",
+        r"(a)\1",
+        "a" * 501 + "+",
+    ],
+)
+def test_a_matcher_with_too_many_ways_is_refused(matcher: str) -> None:
+    assert compiled(matcher) is None
+    with pytest.raises(MisuseError, match="regular expression"):
+        EventHook("PreToolUse", lambda told: told, matcher)  # type: ignore[arg-type,return-value]  # it is never called
+
+
+@pytest.mark.parametrize("matcher", [".*a.*a.*a.*b", "a{1,60}a{1,60}a{1,60}b", "(?<x>a*)a*b", "^(?!.*(Read|LS)).*b$"])
+def test_a_matcher_that_is_taken_is_quick_on_the_longest_name(matcher: str) -> None:
+    began = time.perf_counter()
+
+    assert not matches(matcher, "a" * 10_000)
+    assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"), [("Bash(" + "*a" * 200 + "*b)", "a" * 50_000), ("Bash(git:*)", "a=" * 50_000 + ";" * 50_000)]
+)
+def test_a_rule_is_held_against_a_long_command_in_no_time(rule: str, command: str) -> None:
+    began = time.perf_counter()
+
+    assert not call_fits(rule, ("Bash",), {"command": command})
+    assert time.perf_counter() - began < 1
+
+
+def test_a_time_that_is_none_is_left_to_the_schema() -> None:
+    told = {"timeout": float("inf")}
+
+    assert atlas_arguments("run_command", told) == told
+
+
+async def test_a_hook_that_hangs_lets_nothing_through_and_holds_nobody_up(talk: Callable[..., Any]) -> None:
+    async def forever(told: Any) -> Any:
+        await anyio.sleep_forever()
+
+    class Slow(Desk):
+        def hook(self, event: str) -> EventHook:
+            return EventHook(event, forever, timeout_seconds=0.05)
+
+    desk = Slow(WRITE, "Done.", PreToolUse=None)
+
+    path = await talk(desk)
+
+    assert desk.wrote == []
+    assert "A hook of desk failed at PreToolUse: it took over 0.05 seconds." in results(path)
+
+
+async def test_plain_functions_that_hang_take_no_thread_from_anybody() -> None:
+    over = threading.Event()
+    try:
+        with anyio.move_on_after(0.1):
+            async with anyio.create_task_group() as group:
+                for _ in range(60):
+                    group.start_soon(called, over.wait)
+        with anyio.fail_after(5):
+            assert await anyio.to_thread.run_sync(lambda: "free") == "free"
+    finally:
+        over.set()

@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from atlas_sdk import register as register_module
+from atlas_sdk.audit import Audit
 from atlas_sdk.author_context import AuthorContext, LlmError, LlmMessage
 from atlas_sdk.channels import FileChannel, Prompt
 from atlas_sdk.errors import AtlasError, MisuseError
@@ -465,3 +466,24 @@ async def test_a_registered_tool_and_hook_work_in_a_conversation(
     assert "Hello, Ada!" in said
     assert "Not him." in said
     assert sorted(event["tool_input"]["name"] for event in told) == ["Ada", "Mallory"]
+
+
+async def test_what_a_hook_did_is_in_the_plugins_log(atlas_context: FakeContext) -> None:
+    def fails(told: dict[str, Any]) -> Any:
+        raise ValueError("no")
+
+    def register(ctx: AuthorContext) -> None:
+        ctx.register_hook("PreToolUse", lambda told: None, matcher="Bash")
+        ctx.register_hook("PreToolUse", fails)
+
+    made = await registered(register, atlas_context)
+    fine, broken = made.what.hooks
+    await fine.run({"session_id": "c1"})
+    with pytest.raises(ValueError, match="no"):
+        await broken.run({})
+
+    log = Audit(atlas_context.home, atlas_context.name, atlas_context.clock).lines(10)
+    assert [(line["what"], line["outcome"], line.get("conversation")) for line in log] == [
+        ("PreToolUse (Bash)", "ran", "c1"),
+        ("PreToolUse", "raised ValueError", None),
+    ]

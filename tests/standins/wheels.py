@@ -40,18 +40,29 @@ def wheel(
     file = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(file, "w") as archive:
         for path, text in whole.items():
-            archive.writestr(path, text)
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr = (0o755 if "/bin/" in path else 0o644) << 16
+            archive.writestr(entry, text)
     return file
 
 
-def plugin_wheel(folder: Path, name: str, version: str = "1.0", *, requires: Sequence[str] = (), **atlas: Any) -> Path:
-    """Write a wheel ``atlas-<name>`` that brings the plugin of that name."""
+def plugin_wheel(
+    folder: Path,
+    name: str,
+    version: str = "1.0",
+    *,
+    requires: Sequence[str] = (),
+    beside: Mapping[str, str] | None = None,
+    **atlas: Any,
+) -> Path:
+    """Write a wheel ``atlas-<name>`` that brings the plugin of that name, with more files ``beside`` its module."""
     module = f"atlas_{name.replace('-', '_')}"
     manifest = {"name": name, "version": version, "description": "From a package.", "atlas": {"api": 1, **atlas}}
     files = {
         f"{module}/__init__.py": f'"""A plugin."""\nVERSION = "{version}"\n',
         f"{module}/.claude-plugin/plugin.json": json.dumps(manifest),
     }
+    files |= {f"{module}/{path}": text for path, text in (beside or {}).items()}
     needs = ["atlas-sdk", *requires]
     return wheel(folder, f"atlas-{name}", version, files, plugin=name, module=module, requires=needs)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from atlas_installer.address import Address, parse
+from atlas_installer.cli import meant_here
+from atlas_sdk.errors import MisuseError
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,19 @@ def test_paths_begin_like_paths_or_end_like_files(tmp_path: Path) -> None:
     assert parse("owner/x", here=tmp_path).kind == "github"
     assert parse("w-1-py3-none-any.whl", here=tmp_path).kind == "wheel"
     assert parse("x.zip", here=tmp_path).kind == "archive"
+
+
+def test_a_misspelt_path_is_told_with_what_is_near(tmp_path: Path) -> None:
+    (tmp_path / "weather").mkdir()
+
+    with pytest.raises(MisuseError, match=f"There is no file or folder {tmp_path}/wether.*Did you mean .*/weather"):
+        parse("./wether", here=tmp_path)
+
+
+@pytest.mark.parametrize("address", ["code/weather", "weather", "code/weather#inside"])
+def test_what_lies_here_under_the_name_of_an_address_is_hinted_at(address: str, tmp_path: Path) -> None:
+    (tmp_path / "code" / "weather").mkdir(parents=True)
+    (tmp_path / "weather").mkdir()
+
+    assert f"atlas plugins install ./{address}" in meant_here(address, tmp_path)
+    assert meant_here(f"./{address}", tmp_path) == meant_here("you/other", tmp_path) == ""

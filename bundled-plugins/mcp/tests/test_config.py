@@ -35,6 +35,8 @@ HERE = Path("/home-of-atlas")
         ({"command": "a", "trust": "trusted"}, {"untrusted": False}),
         ({"command": "a", "alwaysLoad": True, "disabled": True}, {"always_load": True, "disabled": True}),
         ({"command": "a", "timeout": 1500}, {"call_seconds": 1.5}),
+        ({"url": "https://a.example", "oauth": {"callbackPort": 8080}}, {"oauth": {"callbackPort": "8080"}}),
+        ({"url": "https://a.example", "headersHelper": "./say"}, {"headers_helper": "./say", "problems": ()}),
     ],
 )
 def test_an_entry_is_understood(entry: Any, wanted: dict[str, Any]) -> None:
@@ -67,7 +69,7 @@ def test_an_entry_that_cannot_be_used_says_why(entry: Any, why: str) -> None:
     [
         ({"command": "a", "comand": "b"}, "'comand' is unknown."),
         ({"command": "a", "headers": {}}, "'headers' is unknown."),
-        ({"url": "http://a", "oauth": {}}, "Atlas does not log in to MCP servers"),
+        ({"url": "http://a", "oauth": {"authServerMetadataUrl": "x"}}, "'authServerMetadataUrl' of oauth is unknown"),
         ({"command": "a", "trust": "untrustd"}, "it counts as untrusted"),
     ],
 )

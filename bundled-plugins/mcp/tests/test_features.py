@@ -197,6 +197,23 @@ async def test_a_page_to_open_is_shown_whole(desk: OpenDesk) -> None:
     assert questions.asked[0].exact == "https://example.com/in"
 
 
+async def test_what_a_server_logs_is_in_atlas_s_log(desk: OpenDesk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with desk(box=plain()) as at:
+        await at.learn()
+        assert (await at.call("mcp__box__log")).text() == "logged"
+        with anyio.fail_after(5):
+            while sum("says something" in record.message for record in caplog.records) < 2:
+                await anyio.sleep(0.01)
+    said = [record for record in caplog.records if "says something" in record.message]
+
+    assert [(record.levelname, record.__dict__["said"]) for record in said] == [
+        ("DEBUG", "Looking."),
+        ("WARNING", '{"disk": "full", "key": "s3cr3t"}'),
+    ]
+    assert {record.__dict__["server"] for record in said} == {"box"}
+
+
 class Model:
     """The LLM service, which says hello."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_sdk.errors import AtlasError
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
@@ -96,7 +97,7 @@ async def test_the_model_finds_a_tool_and_calls_it(atlas_app: OpenApp, write: Wr
     found, said = results(path)
     assert "mcp__box__echo (from box): Does echo." in found
     assert said == "You said hi"
-    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 9, "home")
+    assert (row.name, row.state, row.tools, row.origin) == ("box", "running", 10, "home")
     first, *others = model.provider.requests
     assert all((one.instructions, one.tools) == (first.instructions, first.tools) for one in others)
     assert not is_alive(starts(log)[0])
@@ -219,6 +220,34 @@ async def test_a_server_of_no_use_stops_no_turn(atlas_app: OpenApp, write: Write
     assert "There is no licence" in row.why
 
 
+async def test_a_server_that_lacked_a_secret_starts_once_it_is_stored(
+    atlas_app: OpenApp, write: Write, tmp_path: Path
+) -> None:
+    log = tmp_path / "starts"
+    write(box=plain("log", str(log), env={"KEY": "${BOX_KEY}"}), other=plain("log", str(tmp_path / "others")))
+    async with atlas_app(*NAMES, objects={"model": Model()}) as app:
+        with pytest.raises(AtlasError, match="Store it: atlas secrets set BOX_KEY"):
+            await method(app, "mcp.reload", name="box")
+        await method(app, "secret.set", name="BOX_KEY", value="a-key-of-the-box")
+        await until_running(app, log, 1)
+        await method(app, "secret.set", name="BOX_KEY", value="a-newer-key")
+        with anyio.fail_after(10):
+            while any(is_alive(pid) for pid in starts(log)):
+                await anyio.sleep(0.01)
+        await method(app, "mcp.reload", name="box")
+        await until_running(app, log, 2)
+
+    assert not (tmp_path / "others").exists()
+
+
+async def until_running(app: Any, log: Path, times: int) -> None:
+    """Wait until a server was started so often, and runs."""
+    with anyio.fail_after(10):
+        while {row.name: row.state for row in (await method(app, "mcp.list")).servers}["box"] != "running":
+            await anyio.sleep(0.01)
+    assert len(starts(log)) == times
+
+
 async def test_turning_the_plugin_off_and_on_twice_leaves_no_process(
     atlas_app: OpenApp, write: Write, tmp_path: Path
 ) -> None:
@@ -246,6 +275,7 @@ def test_a_home_with_twenty_servers_opens_without_the_sdk(atlas_home: Home, writ
     code = """
 import sys, anyio
 from pathlib import Path
+from atlas_sdk.errors import AtlasError
 from atlas_sdk.homes import Home
 from atlas_sdk.testing.compose import open_home
 async def main():

@@ -13,6 +13,7 @@ import pytest
 import trio.testing
 
 from atlas_mcp.servers import Servers
+from atlas_sdk.audit import Audit
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.services.home import Added
@@ -215,6 +216,11 @@ async def test_a_plugin_reads_only_the_secrets_it_declares(
         environment = json.loads((await at.call("mcp__plugin_a_box__environment")).text())
         assert (environment["A"], environment["B"]) == ("m", "/root")
         assert "reads OTHER for its MCP server and does not declare it" in said
+        log = Audit(atlas_context.home, "a", atlas_context.clock).lines(10)
+        assert [(line["kind"], line["what"], line["outcome"]) for line in log if "thief" not in line["what"]] == [
+            ("secret", "MINE", "read"),
+            ("mcp", "plugin_a_box", "started"),
+        ]
 
 
 async def test_a_changed_file_is_taken_up_and_the_old_server_ends(

@@ -14,16 +14,18 @@ from typer.testing import CliRunner
 
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import Home
+from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.skills import SkillSource
 from atlas_sdk.testing.conformance.tool import check_tool
 from atlas_sdk.testing.fake_context import FakeContext
+from atlas_sdk.testing.fake_hosts import FakeToolHost
 from atlas_sdk.testing.model_script import Reply, call
 from atlas_skills.cli import skills as skills_command
 from atlas_skills.library import Library
 from atlas_skills.listing import BUDGET_CHARS, listing
 from atlas_skills.skill import Skill
-from atlas_skills.use_skill import use_skill
+from atlas_skills.use_skill import retired_command, use_skill
 
 from .conftest import PLUGINS, Model, Video, start, turn
 
@@ -130,6 +132,29 @@ async def test_broken_skills_say_why(atlas_context: FakeContext, put: Put) -> No
         await library.use("silent")
     with pytest.raises(NotFoundError, match=r"Those there are: brew\."):
         await library.use("brow")
+
+
+class Retired:
+    """The marketplace's word on what it stopped."""
+
+    def sentences(self, kind: str) -> dict[str, str]:
+        why = "The marketplace retired {}, and it was stopped here: It leaked."
+        return {name: why.format(name) for name in ("tips", "mine")} if kind == "skill" else {}
+
+
+async def test_a_retired_skill_says_so_until_another_has_its_name(atlas_context: FakeContext, put: Put) -> None:
+    retired: Any = Retired()
+    atlas_context.services.offer(RETIREMENTS.by(retired))
+    put("mine", front="description: Mine.\n")
+    library = Library(atlas_context)
+    host: Any = FakeToolHost(atlas_context.home)
+    with pytest.raises(NotFoundError, match=r"retired tips, .* It leaked\."):
+        await library.use("tips")
+    assert "Do it well." in await library.use("mine")
+    assert list(library.retired()) == ["tips"]
+    command = retired_command(library, "tips")
+    with pytest.raises(NotFoundError, match="retired tips"):
+        await command.run("", host)
 
 
 async def test_who_may_call_a_skill_is_kept(atlas_context: FakeContext, put: Put, tmp_path: Path) -> None:

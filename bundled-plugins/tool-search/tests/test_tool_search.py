@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from atlas_sdk.hooks import Stage, ToolInterceptor, ToolRequest
 from atlas_sdk.schemas import problem
+from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.tools import TOOLS
 from atlas_sdk.tools import ToolError, ToolResult
 from atlas_tool_search import atlas_hooks, atlas_instructions, atlas_tools
@@ -146,6 +147,21 @@ async def test_what_is_not_deferred_here_is_not_called(
 ) -> None:
     with pytest.raises(ToolError, match=why):
         await through(ctx, github, "use_tool", {"name": name, "arguments": {}}, conversation)
+
+
+class Retired:
+    """The marketplace's word on what it stopped."""
+
+    def sentences(self, kind: str) -> dict[str, str]:
+        return {"docs": "The marketplace retired docs, and it was stopped here: It leaked."} if kind == "mcp" else {}
+
+
+async def test_a_tool_of_a_retired_server_says_so_and_why(ctx: Any, github: Any) -> None:
+    ctx.services.offer(RETIREMENTS.by(cast(Any, Retired())))
+    with pytest.raises(ToolError, match=r"Not run: The marketplace retired docs, .* It leaked\."):
+        await through(ctx, github, "use_tool", {"name": "mcp__docs__find", "arguments": {}}, "c1")
+    with pytest.raises(ToolError, match="there is no tool"):
+        await through(ctx, github, "use_tool", {"name": "mcp__other__find", "arguments": {}}, "c1")
 
 
 async def test_use_tool_never_runs_itself(ctx: Any) -> None:

@@ -37,6 +37,14 @@ async def test_a_plugin_of_each_kind_keeps_every_promise(kind: str, made: dict[s
     assert result.ok
 
 
+@pytest.mark.parametrize("name", ["a", "x2-y3", "class", "a-name-of-fifty-letters-that-is-as-long-as-it-gets"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_name_may_be_short_long_with_digits_and_a_word_of_python(kind: str, name: str, tmp_path: Path) -> None:
+    result = await try_plugin(make_plugin(name, kind, tmp_path))
+
+    assert (result.name, result.wrong, [suite.broken for suite in result.suites if suite.broken]) == (name, [], [])
+
+
 @pytest.mark.slow  # it starts pytest, once for all kinds
 def test_the_tests_of_each_kind_pass(made: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -93,6 +101,58 @@ def edit(folder: Path, file: str, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new), "utf-8")
+
+
+CARELESS = """
+class Careless:
+    def __init__(self):
+        self.listening, self.news, self.said = False, [], []
+
+    async def run(self, host):
+        import anyio
+        from atlas.plugins.sdk import Inbound
+        self.listening = True  # and it stays so: what it had the last time still seems to listen
+        while True:
+            while self.news:
+                await host.receive(Inbound(chat="1", user="u", name="Ada", text=self.news.pop(0)))
+            await anyio.sleep(0)
+
+    async def send(self, chat, text):
+        self.said.append(text)
+
+    async def working(self, chat, busy): ...
+    async def ask(self, chat, prompt): self.said.append(prompt.text)
+    async def settle(self, chat, prompt, said): ...
+
+
+def register(ctx):
+    ctx.register_channel("careless", Careless)
+"""
+EXAMPLE = """
+import anyio.lowlevel
+
+
+async def write(channel, chat, text):
+    while not channel.listening:
+        await anyio.lowlevel.checkpoint()
+    channel.news.append(text)
+
+
+channels = {"careless": {"write": write, "sent": lambda channel, chat: channel.said}}
+"""
+
+
+async def test_who_writes_to_a_channel_that_runs_again_writes_to_the_one_that_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "careless"
+    (folder / "tests").mkdir(parents=True)
+    (folder / MANIFEST).parent.mkdir()
+    (folder / MANIFEST).write_text(json.dumps({"name": "careless", "atlas": {"api": 23, "channels": ["careless"]}}))
+    (folder / "__init__.py").write_text(CARELESS)
+    (folder / "tests" / "examples.py").write_text(EXAMPLE)
+
+    result = await try_plugin(folder)
+
+    assert (result.wrong, [suite.broken for suite in result.suites]) == ([], [()])
 
 
 async def test_a_name_the_manifest_lacks_is_told(weather: Path) -> None:
@@ -155,6 +215,38 @@ def test_tests_that_fail_are_shown(weather: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(weather.rglob("__pycache__"))
 
 
+PACKAGE = """
+from atlas_sdk.hookspecs import hookimpl
+from atlas_sdk.tools import Tool
+from .words import WORD
+
+
+@hookimpl
+def atlas_tools(ctx):
+    async def greet(arguments, host):
+        return WORD
+
+    return [Tool("dice_greet", "Greet.", {"type": "object", "properties": {}}, greet, read_only=True)]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An author's project around a package, which is not installed."""
+    files = {
+        "pyproject.toml": "[project]\nname = 'atlas-dice'\n",
+        "src/atlas_dice/__init__.py": PACKAGE,
+        "src/atlas_dice/words.py": "WORD = 'Hello'\n",
+        f"src/atlas_dice/{MANIFEST}": json.dumps({"name": "dice", "atlas": {"tools": ["dice_greet"]}}),
+        "tests/test_dice.py": "def test_the_die_rolls():\n    pass\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "atlas-dice" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "atlas-dice"
+
+
 # --- the commands --------------------------------------------------------------------------------
 
 
@@ -211,3 +303,12 @@ def test_test_exits_1_when_something_is_wrong(commands: Callable[..., Any], weat
     assert done.exit_code == 1
     assert "Its own tests wait until it loads." in done.stdout
     assert "weather is not in order yet." in done.stdout
+
+
+@pytest.mark.slow  # it starts pytest
+def test_a_package_is_tested_from_its_project(commands: Callable[..., Any], project: Path) -> None:
+    done = commands("test", str(project))
+
+    assert "ok       tool dice_greet keeps its" in done.stdout
+    assert "1 passed" in done.stdout
+    assert "dice is in order." in done.stdout

@@ -61,6 +61,10 @@ class Choices:
         chosen = self.of(manifest.name).on
         return manifest.on if chosen is None else chosen
 
+    def turned_on(self) -> set[str]:
+        """Return the plugins that the owner turned on, also those that are gone."""
+        return {name for name, choice in self._choices.items() if choice.on}
+
     def consented(self, manifest: Manifest) -> bool:
         """Whether what it declares now is what the owner agreed to. What is in the bundle needs no asking."""
         return manifest.source == "bundled" or self.of(manifest.name).consent == digest(manifest)

@@ -57,6 +57,6 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
         except AtlasError as error:
             broken[f"plugins/{folder.name}" if folder.name in manifests else folder.name] = str(error)
     for _, name, manifest in sorted(own, key=lambda one: one[:2]):  # first those that are called as their folder is
-        if manifests.setdefault(manifest.name, manifest) is not manifest:
-            broken[f"plugins/{name}"] = f"Another plugin is named {manifest.name} already."
+        if (there := manifests.setdefault(manifest.name, manifest)) is not manifest:
+            broken[f"plugins/{name}"] = f"A plugin is named {there.name} already: {there.folder}. Rename this one."
     return Found(manifests, broken)

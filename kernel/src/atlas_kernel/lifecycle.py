@@ -35,6 +35,7 @@ log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
 REST_SECONDS = 3.0
 """What a start waits for plugins that did not come with Atlas; fifty that do nothing take a tenth of it."""
+GONE = "It was on, and it is gone. Put it back, or have Atlas forget it: atlas plugins disable {name}."
 
 
 class Plugins:
@@ -70,9 +71,12 @@ class Plugins:
         self._look()
 
     def _look(self) -> None:
-        """Find what plugins there are."""
-        self._found = self._find()
-        self.why.update(self._found.broken)
+        """Find what plugins there are. One that is gone or cannot be read has a manifest of its name alone."""
+        found = self._find()
+        gone = {name: GONE.format(name=name) for name in self._choices.turned_on()}
+        broken = {name: why for name, why in (gone | found.broken).items() if name not in found.manifests}
+        self._found = Found({name: Manifest(name, version="") for name in broken} | found.manifests, broken)
+        self.why.update(broken)
         candidates: dict[str, tuple[Manifest, ...]] = {}
         for manifest in self._found.manifests.values():
             for service in manifest.provides:
@@ -82,7 +86,7 @@ class Plugins:
 
     def manifests(self) -> tuple[Manifest, ...]:
         """Return the manifest of every plugin found."""
-        return tuple(self._found.manifests.values())
+        return tuple(manifest for name, manifest in self._found.manifests.items() if name not in self._found.broken)
 
     def _missing(self, manifest: Manifest) -> builtins.list[str]:
         """Return what a plugin needs that is not there: services, and plugins in a version."""
@@ -181,7 +185,7 @@ class Plugins:
 
     async def _import(self, context: Context) -> object:
         manifest = context.manifest
-        if not manifest.module:
+        if str(FOLDERS) in manifest.requires:
             with anyio.move_on_after(LOAD_SECONDS):
                 implementation, error = await caught(self._registry.need(FOLDERS).load, manifest, context)
                 if error is not None:
@@ -294,13 +298,7 @@ class Plugins:
             await self.manager.on[name].unload()
 
     async def list(self) -> tuple[PluginRow, ...]:
-        rows = [self._row(manifest) for manifest in self._found.manifests.values()]
-        rows += [
-            PluginRow(name=name, version="", description="", source="folder", state="broken", why=why)
-            for name, why in self._found.broken.items()
-            if name not in self._found.manifests
-        ]
-        return tuple(sorted(rows, key=lambda row: row.name))
+        return tuple(self._row(manifest) for _, manifest in sorted(self._found.manifests.items()))
 
     def _row(self, manifest: Manifest) -> PluginRow:
         state, why = self._state(manifest)
@@ -329,18 +327,17 @@ class Plugins:
         return "needs", f"It needs {', '.join(self._missing(manifest))}, which is not on."
 
     def _named(self, name: str) -> Manifest:
-        manifest = self._found.manifests.get(name)
-        if manifest is None:
-            why = self._found.broken.get(name)
-            said = f"The plugin {name} is broken: {why}" if why else f"There is no plugin {name!r}."
-            raise NotFoundError(said, hint="atlas plugins list shows those there are.")
-        return manifest
+        if name not in self._found.manifests:
+            raise NotFoundError(f"There is no plugin {name[:80]!r}.", hint="atlas plugins list shows those there are.")
+        return self._found.manifests[name]
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
         manifest = self._named(name)
         async with self._lock:
             if name in self.manager.on:
                 return self._row(manifest)
+            if name in self._found.broken:
+                raise NotFoundError(f"The plugin {name} cannot be turned on: {self._found.broken[name]}")
             if manifest.source != "bundled" and consent != digest(manifest) and not self._choices.consented(manifest):
                 raise NeedsConsentError(
                     f"The plugin {name} runs only once you agreed to what it declares.",
@@ -377,6 +374,7 @@ class Plugins:
                 await self._take_off(name)
                 for other in gone:
                     await self._tell(self._row(self._found.manifests[other]))
+            self._look()  # one that is gone is then forgotten
         return self._row(manifest)
 
     async def refresh(self, name: str | None = None) -> None:
@@ -396,8 +394,8 @@ class Plugins:
 
     def _changed(self, name: str) -> bool:
         """Whether a plugin that is on is gone, or declares what nobody agreed to."""
-        manifest = self._found.manifests.get(name)
-        return manifest is None or not self._choices.consented(manifest)
+        known = self._found.manifests
+        return name not in known or name in self._found.broken or not self._choices.consented(known[name])
 
     async def _tell(self, row: PluginRow) -> None:
         await logged(

@@ -23,7 +23,7 @@ from atlas_sdk.settings import SettingsSection
 from atlas_sdk.values import Json
 
 from .consent import Choices
-from .guard import attributed, logged
+from .guard import PluginFailed, attributed, logged
 from .settings import Settings
 
 S = TypeVar("S", bound=SettingsSection)
@@ -147,10 +147,6 @@ class Manager:
             items = attributed(name, f"answering {hook}", found[name].function, *arguments)
             if not isinstance(items, list | tuple):
                 kind = type(items).__name__
-                attributed(name, f"answering {hook}", _refuse, f"it returned {kind} where a list is due")
+                raise PluginFailed(name, f"answering {hook}", MisuseError(f"it returned {kind} where a list is due"))
             added.extend((plugin, item) for item in items)
         return added
-
-
-def _refuse(why: str) -> None:
-    raise MisuseError(why)

@@ -36,6 +36,7 @@ from .executors import (
     Thought,
     Transcript,
 )
+from .own_environment import conceal
 from .values import Json
 
 ACP_VERSION = 1
@@ -103,6 +104,7 @@ class AcpSession:
         """Start the harness, and a session or the one to resume. Raises ExecutorError."""
         kept = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "APPDATA", "USERPROFILE", "SHELL")
         environ = {name: os.environ[name] for name in kept if name in os.environ} | dict(env or {})
+        conceal()
         try:
             # A group of its own, so that what it starts ends with it.
             process = await anyio.open_process(

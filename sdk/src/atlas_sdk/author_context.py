@@ -9,10 +9,11 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import anyio
 
+from .audit import Audit
 from .authored import (
     AuthorChannel,
     AuthorExecutor,
@@ -28,6 +29,7 @@ from .commands import CommandHost, SlashCommand
 from .context import PluginContext
 from .errors import AtlasError, MisuseError
 from .hook_events import EventHook
+from .http import http_client
 from .manifest import Manifest
 from .screens import Call
 from .services.home import HOME
@@ -35,6 +37,9 @@ from .services.llm import LLM, LlmResult
 from .services.notify import NOTIFY
 from .tools import Tool, ToolHost, ToolResult
 from .values import Json
+
+if TYPE_CHECKING:
+    import httpx2
 
 ToolRun: TypeAlias = Callable[[dict[str, Any], ToolHost], Awaitable[ToolResult | str] | ToolResult | str]
 HookFunction: TypeAlias = Callable[[dict[str, Any]], Awaitable[Json] | Json]
@@ -165,6 +170,14 @@ class AuthorContext:
         else:
             self._ctx.on_unload(stop)
 
+    def http(self, **options: Any) -> httpx2.AsyncClient:
+        """Return a client of httpx for requests, with ``httpx2.AsyncClient``'s own options: ``async with ctx.http()``.
+
+        Each host it asks is put into the plugin's log, which the user can read; one that ``network`` in the manifest
+        does not name is marked there, and asked all the same.
+        """
+        return http_client(self._ctx, self._manifest, **options)
+
     async def notify(self, conversation: str, text: str) -> None:
         """Bring text to a conversation, where it starts a turn. The manifest says ``"notify": true``."""
         if not self._manifest.notify:
@@ -227,11 +240,24 @@ class AuthorContext:
         """Add a hook. ``run`` gets the JSON of Claude Code's event as a dict and returns its answer, or None.
 
         ``matcher`` is the tools it is for, by Atlas's name or Claude Code's. ``allow`` lowers no approval.
-        One that raises stops what it was asked about.
+        One that raises, or takes over a minute, stops what it was asked about.
         """
 
+        where = f"{event} ({matcher})" if matcher not in ("", "*") else event
+
         async def ask(told: dict[str, Json]) -> Json:
-            return await called(run, told)
+            outcome = "stopped"
+            try:
+                said = await called(run, told)
+                outcome = "ran"
+            except Exception as error:
+                outcome = f"raised {type(error).__name__}"
+                raise
+            finally:
+                Audit(self._ctx.home, self.name, self._ctx.clock).note(
+                    "hook", where, outcome, conversation=str(told.get("session_id", ""))
+                )
+            return said
 
         hook = EventHook(event, ask, matcher)
         self._declared("hook on", "hooks", event, [])

@@ -49,6 +49,21 @@ class AuthorFileChannel(AuthorChannel, Protocol):
         """Send a file to a chat."""
 
 
+class AuthorKeyedChannel(AuthorChannel, Protocol):
+    """A channel whose service knows a message by the sender's key, so that one sent twice arrives once."""
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        """Send Markdown to a chat, under a key: with the same key it arrives once, also after a restart."""
+
+
+class AuthorLimitedChannel(AuthorChannel, Protocol):
+    """A channel whose messages have a length of their own. Without one, 4,000 characters hold."""
+
+    @property
+    def limit_chars(self) -> int:
+        """How many characters a message may have. What is longer comes in several, split at paragraphs."""
+
+
 class AuthorExecutor(Protocol):
     """An executor as an author writes it. What else it offers stands behind a flag of its ``capabilities``."""
 
@@ -78,7 +93,9 @@ async def called(run: Callable[..., Any], *arguments: Any) -> Any:
     """Call an author's function: one that is async here, a plain one in a worker thread, so that it holds up nobody."""
     if is_async(run):
         return await run(*arguments)
-    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True)
+    # A limiter of its own: one that hangs and was given up on is not to take a thread from everybody else.
+    own = anyio.CapacityLimiter(1)
+    answer = await anyio.to_thread.run_sync(lambda: run(*arguments), abandon_on_cancel=True, limiter=own)
     return await answer if inspect.isawaitable(answer) else answer
 
 

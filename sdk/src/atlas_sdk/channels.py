@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 LIMIT_CHARS = 4000
 """How long a message is at most in a channel that says nothing of it."""
@@ -111,3 +111,31 @@ class LimitedChannel(Channel, Protocol):
     @property
     def limit_chars(self) -> int:
         """How many characters a message may have. What is longer comes in several, split at paragraphs."""
+
+
+def takes_files(channel: Channel) -> TypeGuard[FileChannel]:
+    """Whether a channel carries files to people.
+
+    Ask so, and not with ``isinstance``: what a channel hands on to another object is not seen by that from Python
+    3.12 on.
+    """
+    return callable(_member(channel, "send_file"))
+
+
+def takes_keys(channel: Channel) -> TypeGuard[KeyedChannel]:
+    """Whether a channel sends under keys."""
+    return callable(_member(channel, "send_once"))
+
+
+def limit_of(channel: Channel) -> int | None:
+    """Return how long a message of a channel may be, None where it says nothing of it."""
+    limit = _member(channel, "limit_chars")
+    return limit if isinstance(limit, int) else None
+
+
+def _member(channel: Channel, name: str) -> Any:
+    """Return a member, None where there is none, or where what has it cannot be made; running the channel says why."""
+    try:
+        return getattr(channel, name, None)
+    except Exception:  # noqa: BLE001  # an author's constructor may raise anything, such as for want of a token
+        return None

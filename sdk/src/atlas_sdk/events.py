@@ -143,12 +143,21 @@ class PluginChanged(Event):
     why: str = ""
 
 
+SECRET = "secrets."
+"""What the key of a secret's change begins with."""
+
+
 class SettingChanged(Event):
-    """A setting changed. A secret's value is never here."""
+    """A setting changed. ``key`` ``secrets.NAME`` is a secret that was stored or removed; its value is never here."""
 
     type: Literal["setting.changed"] = "setting.changed"
     key: str
     value: Json
+
+    @property
+    def secret(self) -> str:
+        """The name of the secret that changed, empty for any other setting."""
+        return self.key.removeprefix(SECRET) if self.key.startswith(SECRET) else ""
 
 
 class Noticed(Event):

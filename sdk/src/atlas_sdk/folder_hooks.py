@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .folder_report import Report
+from .patterns import is_quick
 from .values import Json
 
 FIRED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop")
@@ -33,8 +35,6 @@ _FIELDS = {
 
 
 LONGEST_MATCHER = 500
-# A group that is repeated and repeats something itself, or a reference back.
-_MULTIPLIES = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]|\\[1-9]")
 SHOWN_CHARS = 120
 """How much of a command is shown where consent is asked; what is behind it counts all the same."""
 
@@ -77,6 +77,8 @@ def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]
     """
     if isinstance(found, dict) and "hooks" in found:
         found = found["hooks"]
+    if isinstance(found, dict) and isinstance(found.get("event"), str):
+        found = [found]
     if isinstance(found, list):  # a flat list, each with its event
         for item in found:
             event = item.get("event") if isinstance(item, dict) else None
@@ -186,6 +188,7 @@ def _seconds(value: Json, part: str, report: Report) -> float:
 _PLAIN = re.compile(r"[\w \-|,]*")
 
 
+@lru_cache(1000)
 def compiled(matcher: str) -> re.Pattern[str] | None:
     """Return a matcher as a pattern to be searched for in a name, None for one that is none.
 
@@ -198,9 +201,10 @@ def compiled(matcher: str) -> re.Pattern[str] | None:
     if _PLAIN.fullmatch(text):
         names = [re.escape(name.strip()) for name in re.split(r"[|,]", text) if name.strip()]
         return re.compile(rf"\A(?:{'|'.join(names)})\Z")
-    if len(text) > LONGEST_MATCHER or _MULTIPLIES.search(text):
-        return None  # it could keep the server busy for hours on the name of a tool
+    if len(text) > LONGEST_MATCHER:
+        return None
+    text = re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text)
     try:
-        return re.compile(text.replace("(?<", "(?P<") if re.search(r"\(\?<[A-Za-z]", text) else text)
+        return re.compile(text) if is_quick(text) else None  # else it could keep the server busy for hours
     except (re.error, RecursionError, OverflowError):
         return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .folder_files import refusal
 from .folder_hooks import HookCommand, read_hooks
 from .folder_report import Report
 from .loose_json import read_loose
@@ -27,12 +28,15 @@ KNOWN_VALUES = {
 }  # fmt: skip
 """What a placeholder of an MCP server may name that is no secret."""
 _REGISTERS = re.compile(r"^(?:async\s+)?def\s+register\b|^register\s*[:=]|^from\s.+\bregister\b", re.MULTILINE)
+_HOOKS = re.compile(r"^@(?:\w+\.)*hookimpl\b", re.MULTILINE)
 _BUNDLES = (".mcpb", ".dxt")
 _LONGEST_NAME = 255
 
 
 MOST_HOOKS = 500
 """No plugin in the wild has fifty."""
+MOST_PROGRAMS = 1_000
+LONGEST_PYTHON = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class MonitorEntry:
 
 @dataclass(frozen=True)
 class FolderParts:
-    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None."""
+    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None; ``python`` says that Python is run."""
 
     hooks: tuple[HookCommand, ...] = ()
     mcp: tuple[McpEntry, ...] = ()
@@ -99,8 +103,8 @@ class FolderParts:
         return tuple(sorted({name for server in self.mcp for name in server.secrets}))
 
 
-def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> FolderParts:
-    """Read the parts that act from a folder whose manifest holds ``found``."""
+def read_parts(folder: Path, found: Mapping[str, Json], report: Report, *, package: bool = False) -> FolderParts:
+    """Read the parts that act from a folder whose manifest holds ``found``; of a ``package`` any Python is run."""
     experimental = found.get("experimental")
     more = experimental if isinstance(experimental, dict) else {}
     return FolderParts(
@@ -108,9 +112,15 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report) -> Folde
         mcp=tuple(_mcp(folder, found.get("mcpServers"), report)),
         monitors=tuple(_monitors(folder, found.get("monitors", more.get("monitors")), report)),
         programs=_programs(folder, report),
-        screen=folder / "desktop" if (folder / "desktop" / "plugin.js").is_file() else None,
-        python=_python(folder, report),
+        screen=_screen(folder, report),
+        python=bool(_init(folder, report).strip()) if package else _python(folder, report),
     )
+
+
+def is_hooks_alone(folder: Path) -> bool:
+    """Whether a package's ``__init__.py`` is plainly hooks and no ``register``, which needs nobody to read it."""
+    text = _init(folder, Report())
+    return _HOOKS.search(text) is not None and _REGISTERS.search(text) is None
 
 
 def inside(folder: Path, text: str) -> Path | None:
@@ -141,11 +151,13 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
             yield f"{what} in the manifest", item
             continue
         path = inside(folder, item)
-        if path is None:
-            report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
-            continue
-        if path.is_dir():
+        is_folder = path is not None and path.is_dir()
+        if path is not None and is_folder:
             path /= Path(default).name
+        if path is None or (why := refusal(folder, path)):
+            linked = refusal(folder, folder / item) if item == default else ""
+            report.refuse(f"{what} {item}", linked or (why if path else "The path leads out of the plugin's folder."))
+            continue
         if (known := path.resolve()) in seen:
             continue
         seen.add(known)
@@ -164,7 +176,9 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
                 report.warn(wrong)
             yield item, value
         elif item != default:
-            report.refuse(f"{what} {item}", "There is no such file.")
+            report.refuse(
+                f"{what} {item}", f"There is no {path.name} in it." if is_folder else "There is no such file."
+            )
 
 
 def _is_entry(item: Json) -> bool:
@@ -184,7 +198,7 @@ def _hooks(folder: Path, declared: Json, report: Report) -> Iterator[HookCommand
 
 
 def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
-    seen: set[str] = set()
+    found: dict[str, McpEntry] = {}
     for where, value in sources(folder, declared, ".mcp.json", "mcpServers", report):
         servers = value
         for wrapper in ("mcpServers", "servers"):
@@ -200,11 +214,11 @@ def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
                 continue  # a schema's address or a comment
             if why := _no_server(config):
                 report.refuse(part, why)
-            elif name in seen:
-                report.refuse(part, f"{where} names it again; the first one is used.")
-            else:
-                seen.add(name)
-                yield McpEntry(name, config)
+                continue
+            if name in found and found[name].config != config:  # as in Claude Code, the manifest has the last word
+                report.warn(f"The {part} is described twice; it is started as {where} has it.")
+            found[name] = McpEntry(name, config)
+    yield from found.values()
 
 
 def _no_server(config: Json) -> str:
@@ -244,13 +258,30 @@ def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorE
                 yield MonitorEntry(name, item["command"], str(item.get("description") or name), when)
 
 
+def _screen(folder: Path, report: Report) -> Path | None:
+    file = folder / "desktop" / "plugin.js"
+    if why := refusal(folder, file.parent) or refusal(folder, file):
+        report.refuse("desktop/plugin.js", why)
+        return None
+    return file.parent if file.is_file() else None
+
+
 def _programs(folder: Path, report: Report) -> tuple[str, ...]:
     place = folder / "bin"
+    if why := refusal(folder, place):
+        report.refuse("bin", why)
+        return ()
     if not place.is_dir():
         return ()
+    entries = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    if len(entries) > MOST_PROGRAMS:
+        report.refuse("bin", f"It holds over {MOST_PROGRAMS:,} files; the first ones are looked at.")
     names = []
-    for path in sorted(place.iterdir()):
-        if path.name.startswith(".") or not path.is_file():
+    for path in entries[:MOST_PROGRAMS]:
+        if why := refusal(folder, path):
+            report.refuse(f"bin/{path.name}", why)
+            continue
+        if not path.is_file():
             continue
         if sys.platform != "win32" and not path.stat().st_mode & 0o111:
             report.warn(f"bin/{path.name} is not marked as a program (chmod +x), so nothing runs it by name.")
@@ -259,19 +290,26 @@ def _programs(folder: Path, report: Report) -> tuple[str, ...]:
 
 
 def _python(folder: Path, report: Report) -> bool:
-    path = folder / "__init__.py"
-    if not path.is_file():
-        return False
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError as error:
-        report.refuse("__init__.py", f"It cannot be read: {error.strerror}.")
-        return False
-    if _REGISTERS.search(text):
+    text = _init(folder, report)
+    if _REGISTERS.search(text) or _HOOKS.search(text):
         return True
     if text.strip():
         report.refuse("__init__.py", "It has no register(ctx), so nothing of it is run.")
     return False
+
+
+def _init(folder: Path, report: Report) -> str:
+    path = folder / "__init__.py"
+    if why := refusal(folder, path, most_bytes=LONGEST_PYTHON):
+        report.refuse("__init__.py", why)
+        return ""
+    if not path.is_file():
+        return ""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError as error:
+        report.refuse("__init__.py", f"It cannot be read: {error.strerror}.")
+        return ""
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -7,8 +7,7 @@ the person asked, change arguments and add context; nothing in it lowers an appr
 
 from __future__ import annotations
 
-import logging
-import re
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +16,19 @@ from typing import Literal, TypeAlias, get_args
 import anyio
 
 from .claude_names import atlas_arguments, claude_arguments, claude_names
+from .claude_results import claude_result
 from .context import PluginContext
 from .errors import AtlasError, MisuseError
+from .events import Noticed
+from .folder_hooks import compiled
 from .hooks import ModelGo, Stage, ToolGo, ToolRequest, TurnGo, TurnRequest
-from .messages import Sender, TextPart
+from .messages import TextPart
+from .patterns import occurs
 from .providers import Emit, ModelReply, ModelRequest
 from .records import Turn
 from .services.conversations import CONVERSATIONS
+from .services.events import EVENTS
+from .services.notify import NOTIFY
 from .tools import ToolError, ToolResult
 from .values import Json
 
@@ -33,9 +38,16 @@ HookEvent: TypeAlias = Literal[
 HOOK_EVENTS: tuple[str, ...] = get_args(HookEvent)
 """The events Atlas fires. A hook on another of Claude Code's events never runs."""
 HookRun: TypeAlias = Callable[[dict[str, Json]], Awaitable[Json]]
-STOPS_IN_A_ROW = 8
-"""How often Stop hooks may send the model on, one turn after the other, before it may stop all the same."""
-_LIST = re.compile(r"[\w\s,|-]*")
+DECISIONS = ("allow", "approve", "deny", "block", "ask", "defer")
+"""What a hook may decide. Claude Code's older hooks approve and block."""
+HOOK_SECONDS = 60.0
+"""How long a hook may take, as in Claude Code: a turn waits for it."""
+STOPS_IN_A_ROW = 50
+"""How often Stop hooks may send the model on, one turn after the other: plugins that work in rounds do so for long, and
+one that never lets go must not run up a bill without end."""
+MOST_CHARS = 20_000
+"""How much of one text of a hook reaches the model."""
+_NOTICE_CHARS = 2_000
 
 
 @dataclass(frozen=True)
@@ -44,12 +56,14 @@ class EventHook:
 
     ``matcher`` is Claude Code's: empty and ``*`` match all, names joined by ``|`` match those, anything else is
     a regular expression that has to occur. It is held against a tool's names (``Bash`` or ``run_command``), and
-    at SessionStart against how it started. A ``run`` that raises stops what it was asked about.
+    at SessionStart against how it started. A ``run`` that raises stops what it was asked about, and so does one that
+    takes longer than ``timeout_seconds``; None is for one that has an end of its own.
     """
 
     event: str
     run: HookRun
     matcher: str = ""
+    timeout_seconds: float | None = HOOK_SECONDS
 
     def __post_init__(self) -> None:
         if self.event not in HOOK_EVENTS:
@@ -83,15 +97,14 @@ class HookAnswer:
 
 
 def matches(matcher: str, *names: str) -> bool:
-    """Whether a matcher means something of one of these names. Raises MisuseError for a broken expression."""
-    if matcher in ("", "*"):
-        return True
-    if _LIST.fullmatch(matcher):
-        return bool({one.strip() for one in re.split(r"[|,]", matcher)} & set(names))
-    try:
-        return any(re.search(matcher, name) for name in names)
-    except re.error as error:
-        raise MisuseError(f"The matcher {matcher!r} is no regular expression: {error}.") from error
+    """Whether a matcher means something of one of these names. Raises MisuseError for an expression not taken."""
+    pattern = compiled(matcher)
+    if pattern is None:
+        raise MisuseError(
+            f"The matcher {matcher[:80]!r} is no regular expression that Atlas takes.",
+            hint="Name the tools, joined by |. What is repeated may hold nothing that is repeated or chosen itself.",
+        )
+    return any(occurs(pattern, name) for name in names)
 
 
 def read_answer(event: str, said: Json) -> HookAnswer:
@@ -108,11 +121,11 @@ def read_answer(event: str, said: Json) -> HookAnswer:
     more = said.get("hookSpecificOutput")
     more = more if isinstance(more, dict) else {}
     decision = more.get("permissionDecision") or said.get("permissionDecision") or said.get("decision")
-    why = _text(more.get("permissionDecisionReason")) or _text(said.get("reason"))
+    why = _text(more.get("permissionDecisionReason")) or _text(said.get("reason")) or _text(said.get("systemMessage"))
     arguments = more.get("updatedInput", said.get("updatedInput"))
     if arguments is not None and not isinstance(arguments, dict):
         raise MisuseError("A hook's updatedInput is an object of arguments.")
-    if decision not in (None, "allow", "approve", "deny", "block", "ask", "defer"):
+    if decision is not None and decision not in DECISIONS:
         raise MisuseError(f"A hook's decision is allow, ask, deny or block, not {str(decision)[:40]!r}.")
     return HookAnswer(
         block=(why or "a hook refused it") if decision in ("deny", "block") else "",
@@ -141,27 +154,30 @@ class EventHooks:
     async def around_turn(self, request: TurnRequest, go: TurnGo) -> Turn:
         """Run SessionStart and UserPromptSubmit before the turn, and Stop once it is done."""
         id, person = request.conversation.id, request.message.sender.kind == "person"
-        event = {"session_id": id, "cwd": _folder(request), **_mode(request)}
-        answer, prompt = HookAnswer(), ""
+        event = {"session_id": id, "cwd": str(_folder(request)), **_mode(request)}
+        context, prompt = self._pending.get(id, ""), ""
         if id not in self._seen:
-            self._seen.add(id)
             source = "startup" if request.started else "resume"
             answer = await self._fire("SessionStart", (source,), {**event, "source": source})
+            self._seen.add(id)
+            context = self._pending[id] = _joined(context, self._begun("SessionStart", answer))
+            await self._notice(id, answer.block)  # a conversation begins all the same, as in Claude Code
         if person:
             prompt = "\n\n".join(
                 part.text
                 for part in request.message.parts
                 if isinstance(part, TextPart) and part.trust != "agent"  # what Atlas notes beside the words is not said
             )
-            answer = answer.and_then(await self._fire("UserPromptSubmit", (), {**event, "prompt": prompt}))
+            answer = await self._fire("UserPromptSubmit", (), {**event, "prompt": prompt})
+            context = _joined(context, self._begun("UserPromptSubmit", answer))
             self._sent_on.pop(id, None)
-        if answer.stop or answer.block:
-            raise AtlasError(answer.stop or f"A hook of {self._ctx.name} stopped this: {answer.block}", code="hook")
-        context = _joined(self._pending.pop(id, ""), answer.context)
+            if answer.block:
+                raise AtlasError(f"A hook of {self._ctx.name} stopped this: {answer.block}", code="hook")
         if context and prompt.startswith("/"):
             self._pending[id] = context  # a command may ask no model, and context alone is no reason to
         elif context:
-            await self._say(id, context, delivery="steer")
+            await self._say(id, context)
+            self._pending.pop(id, None)
         try:
             turn = await go(request)
         finally:
@@ -170,8 +186,16 @@ class EventHooks:
             await self._after(id, event)
         return turn
 
+    def _begun(self, event: str, answer: HookAnswer) -> str:
+        """Return what an answer tells the model before a turn, with who says it. Raises what ends the turn."""
+        if answer.stop:
+            raise AtlasError(answer.stop, code="hook")
+        return f"[{event}, from the plugin {self._ctx.name}]\n{answer.context}" if answer.context else ""
+
     async def _after(self, id: str, event: dict[str, Json]) -> None:
-        times = self._sent_on.get(id, 0)
+        if not any(hook.event == "Stop" for hook in self._hooks):
+            return
+        times = self._sent_on.pop(id, 0)
         path = await self._ctx.services.need(CONVERSATIONS).path(id, limit=1)
         said = path[-1].text() if path and path[-1].role == "assistant" else ""
         try:
@@ -181,11 +205,13 @@ class EventHooks:
         except AtlasError as error:
             self._ctx.logger.warning("A Stop hook failed: %s", error)  # the turn is done, and stays so
             return
-        if answer.block and not answer.stop and times < STOPS_IN_A_ROW:
+        if not answer.block or answer.stop:
+            return
+        if times < STOPS_IN_A_ROW:
             self._sent_on[id] = times + 1
-            await self._say(id, answer.block, delivery="queue")
+            await self._say(id, answer.block)
         else:
-            self._sent_on.pop(id, None)
+            await self._notice(id, f"It wanted to go on for the {times + 1}th time in a row and was stopped.")
 
     async def around_model_call(self, request: ModelRequest, emit: Emit, go: ModelGo) -> ModelReply:
         """End the turn here when a tool's hook said ``continue: false``: every call has its result by now."""
@@ -202,7 +228,7 @@ class EventHooks:
         if answer.block or answer.stop:
             raise ToolError(f"Not run: a hook of {self._ctx.name} refused it: {answer.block or answer.stop}")
         if answer.ask:
-            request = replace(request, ask=_joined(request.ask, answer.ask))
+            request = replace(request, ask=_joined(request.ask, f"The plugin {self._ctx.name} asks: {answer.ask}"))
         if answer.arguments is not None:
             request = replace(request, arguments=answer.arguments)
         try:
@@ -212,8 +238,8 @@ class EventHooks:
             if isinstance(error, AtlasError):  # the same error, so that a refusal of the gate stays one in the ledger
                 error.hint = _joined(error.hint, _joined(answer.context, _joined(after.block, after.context)))
             raise
-        failed = result.is_error
-        more = {"error": result.text(), "is_interrupt": False} if failed else {"tool_response": _response(result)}
+        failed, text = result.is_error, result.text()
+        more = {"error": text, "is_interrupt": False} if failed else {"tool_response": _response(request, text)}
         after = await self._after_tool("PostToolUseFailure" if failed else "PostToolUse", request, more)
         said = _joined(answer.context, _joined(after.block, after.context))
         if not said:
@@ -237,7 +263,7 @@ class EventHooks:
         theirs = claude_names(tool, arguments)
         told = {
             "session_id": request.conversation.id,
-            "cwd": _folder(request),
+            "cwd": str(_folder(request)),
             **_mode(request),
             "tool_use_id": request.call,
             "atlas": {"tool": tool, "arguments": arguments},
@@ -245,27 +271,33 @@ class EventHooks:
         }
         found: list[tuple[EventHook, dict[str, Json]]] = []
         for hook in self._hooks:
+            if hook.event != event:
+                continue
             name = next((one for one in theirs if matches(hook.matcher, one)), tool)
-            if hook.event == event and matches(hook.matcher, name):
-                given = arguments if name == tool else claude_arguments(tool, arguments)
+            if matches(hook.matcher, name):
+                given = arguments if name == tool else claude_arguments(tool, arguments, folder=_folder(request))
                 found.append((hook, {**told, "tool_name": name, "tool_input": given}))
-        answer = await self._ask(event, found)
-        if answer.arguments is None:
-            return answer
-        return replace(answer, arguments=atlas_arguments(tool, answer.arguments))
+        return await self._ask(event, request.conversation.id, found)
 
     async def _fire(self, event: str, names: tuple[str, ...], told: dict[str, Json]) -> HookAnswer:
         hooks = [hook for hook in self._hooks if hook.event == event and (not names or matches(hook.matcher, *names))]
-        return await self._ask(event, [(hook, dict(told)) for hook in hooks])
+        return await self._ask(event, told["session_id"], [(hook, dict(told)) for hook in hooks])
 
-    async def _ask(self, event: str, told: Sequence[tuple[EventHook, dict[str, Json]]]) -> HookAnswer:
+    async def _ask(self, event: str, id: str, told: Sequence[tuple[EventHook, dict[str, Json]]]) -> HookAnswer:
         """Run hooks beside each other; their answers are joined in the order they were given in."""
         answers = [HookAnswer()] * len(told)
 
         async def ask(number: int, hook: EventHook, payload: dict[str, Json]) -> None:
-            answers[number] = read_answer(
-                event, await hook.run({"hook_event_name": event, "transcript_path": "", **payload})
-            )
+            said: Json = None
+            with anyio.move_on_after(hook.timeout_seconds or math.inf) as scope:
+                said = await hook.run({"hook_event_name": event, "transcript_path": "", **payload})
+            if scope.cancelled_caught:
+                raise ToolError(f"it took over {hook.timeout_seconds:g} seconds.")
+            answer = read_answer(event, said)
+            tool = payload.get("atlas", {}).get("tool", "")
+            if answer.arguments is not None and payload["tool_name"] != tool:
+                answer = replace(answer, arguments=atlas_arguments(tool, answer.arguments))
+            answers[number] = answer
 
         try:
             async with anyio.create_task_group() as group:
@@ -280,28 +312,32 @@ class EventHooks:
         whole = HookAnswer()
         for answer in answers:
             whole = whole.and_then(answer)
-        if whole.notice:
-            self._ctx.logger.log(logging.INFO, "A %s hook said: %s", event, whole.notice)
+        await self._notice(id, whole.notice)
         return whole
 
-    async def _say(self, conversation: str, text: str, *, delivery: Literal["steer", "queue"]) -> None:
-        part = TextPart(text=text, trust="agent", source=f"plugin:{self._ctx.name}")
-        sender = Sender(kind="notice", name=self._ctx.name)
-        await self._ctx.services.need(CONVERSATIONS).send(conversation, [part], sender=sender, delivery=delivery)
+    async def _say(self, conversation: str, text: str) -> None:
+        await self._ctx.services.need(NOTIFY).notify(conversation, text, source=f"plugin:{self._ctx.name}")
+
+    async def _notice(self, conversation: str, text: str) -> None:
+        """Show the user what a hook says to them."""
+        if not text:
+            return
+        self._ctx.logger.info("A hook said: %s", text)
+        if (events := self._ctx.services.get(EVENTS)) is not None:
+            await events.announce(Noticed(conversation=conversation, text=f"{self._ctx.name}: {text[:_NOTICE_CHARS]}"))
 
 
 def _mode(request: TurnRequest | ToolRequest) -> dict[str, Json]:
     return {"permission_mode": "auto" if request.conversation.auto_mode else "default"}
 
 
-def _folder(request: TurnRequest | ToolRequest) -> str:
+def _folder(request: TurnRequest | ToolRequest) -> Path:
     named = request.conversation.folder
-    return str(Path(named).expanduser() if named else Path.home())  # where a tool starts, too
+    return Path(named).expanduser() if named else Path.home()  # where a tool starts, too
 
 
-def _response(result: ToolResult) -> Json:
-    """Return a result in the shape of Claude Code's: what most hooks read of it is the output's text."""
-    return {"success": True, "stdout": result.text(), "content": result.text(), "interrupted": False}
+def _response(request: ToolRequest, text: str) -> Json:
+    return claude_result(request.tool.name, request.arguments, text, folder=_folder(request))
 
 
 def _first(raised: BaseException) -> BaseException:
@@ -315,4 +351,5 @@ def _joined(one: str, other: str) -> str:
 
 
 def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
+    text = value.strip() if isinstance(value, str) else ""
+    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}\n[It said more.]"

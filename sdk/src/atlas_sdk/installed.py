@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import sys
 from collections.abc import Sequence
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
 from .errors import AtlasError
 from .homes import replace_file
+from .manifest import Manifest
+from .manifest_file import MANIFEST, read_manifest
 
 GROUP = "atlas.plugins"
 BUNDLE = "atlas-agent"
@@ -63,7 +66,7 @@ def scan(path: Sequence[str] | None = None) -> list[dict[str, Any]]:
     packages: dict[str, dict[str, Any]] = {}
     for found in importlib_metadata.distributions(path=where):
         for entry in found.entry_points.select(group=GROUP):
-            spec = PathFinder.find_spec(entry.value, where) if "." not in entry.value else None
+            spec = _spec(entry.value, where, anywhere=path is None)
             locations = list(spec.submodule_search_locations or []) if spec else []
             packages.setdefault(
                 entry.name,
@@ -76,3 +79,41 @@ def scan(path: Sequence[str] | None = None) -> list[dict[str, Any]]:
                 },
             )
     return [packages[name] for name in sorted(packages)]
+
+
+def manifest_at(folder: Path) -> Manifest:
+    """Return the manifest of a plugin's folder: as a package's where an installed package has it, else as a folder's.
+
+    Raises AtlasError for one that cannot be meant.
+    """
+    if (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        for row in scan():
+            if row["folder"] and not row["bundled"] and Path(row["folder"]).resolve() == folder.resolve():
+                return read_manifest(folder, source="package", module=row["module"], distribution=row["distribution"])
+    return read_manifest(folder, source="folder")
+
+
+def own_folder(project: Path) -> Path:
+    """Return the plugin's folder in an author's project: where there is a ``pyproject.toml``, the package in it."""
+    if (project / MANIFEST).is_file() or not (project / "pyproject.toml").is_file():
+        return project
+    found = [
+        path.parent.parent
+        for where in ("*", "src/*")
+        for path in sorted(project.glob(f"{where}/{MANIFEST.as_posix()}"))
+    ]
+    return found[0] if len(found) == 1 else project
+
+
+def project_of(folder: Path) -> Path:
+    """Return where a plugin's ``tests/`` are: its folder, or the project around it that ``own_folder`` leads from."""
+    around = (one for one in (folder, folder.parent, folder.parent.parent) if own_folder(one) == folder)
+    return next((one for one in around if (one / "tests").is_dir()), folder)
+
+
+def _spec(module: str, where: Sequence[str], *, anywhere: bool) -> ModuleSpec | None:
+    if "." in module:  # to find it its parent would be imported
+        return None
+    spec = PathFinder.find_spec(module, where)
+    # Some editable installs are found by a finder of their own, and not by the path.
+    return spec or (importlib.util.find_spec(module) if anywhere else None)

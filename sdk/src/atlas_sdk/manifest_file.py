@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from . import API_VERSION
 from .errors import MisuseError
-from .folder_parts import read_parts
+from .folder_files import refusal
+from .folder_parts import FolderParts, is_hooks_alone, read_parts
 from .folder_report import Report
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
+from .marketplace_entry import entry_as_manifest
+from .values import Json
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
+RETIRED = Path(".claude-plugin") / "retired"
+"""What marks an installed folder that its marketplace took off for safety, with the sentence that says why."""
 FOLDER_FORMAT = "folders@1"
 """The service that reads plugin folders; each folder needs it."""
 _MARKS = (
@@ -27,7 +33,16 @@ FOLDER_COMMAND = "atlas_folder_format.command:app"
 """What runs the terminal commands of a folder's Python, which names only what they are called."""
 PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
+_TEXTS = ("skills", "commands", "agents", "SKILL.md", "userConfig")
+"""What a folder adds by files that only its reader looks into, or its manifest by fields of Claude Code's."""
+_SAID = {
+    "llm": "It asks your model, at your cost.",
+    "notify": "It may start turns in your conversations.",
+    "python": "Its code runs inside Atlas.",
+}
+"""What is declared by being there, as a person reads it."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
@@ -40,23 +55,31 @@ class ManifestError(MisuseError):
 
 
 def read_manifest(folder: Path, *, source: Source, module: str = "", distribution: str = "") -> Manifest:
-    """Read a plugin folder's manifest. Nothing of the plugin is imported.
+    """Read the manifest of a plugin folder or of a package's. Nothing of the plugin is imported.
 
     Fields Atlas does not know are left alone, as newer manifests may have them; a field of the wrong kind
     raises ManifestError. A folder is taken as Claude Code takes it: without a manifest it has its folder's name, a name
-    that is not in kebab-case is made so, and what its files add is part of the manifest, too.
+    that is not in kebab-case is made so, and what its files add is part of the manifest, too. So is the folder of a
+    package that did not come with Atlas, but it has a manifest, with the name of its entry point.
     """
     path = folder / MANIFEST
     if source == "folder":
-        return _folder_manifest(folder, path)
+        if (folder / RETIRED).is_file():
+            raise ManifestError((folder / RETIRED).read_text("utf-8", "replace")[:_RETIRED_CHARS])
+        return _whole_manifest(folder, path, raw_manifest(folder, Report()), source, "", "")
     try:
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
+        raise ManifestError(
+            f"{path} cannot be read: {error.strerror}.",
+            hint="A package holds it beside its module: is it in the wheel?",
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{path} is not JSON: {error}.", hint="Mend the file.") from error
     if not isinstance(found, dict):
         raise ManifestError(f"{path} must hold an object.")
+    if source == "package":
+        return _whole_manifest(folder, path, found, source, module, distribution)
     return _Reader(path, found).manifest(folder, source, module, distribution)
 
 
@@ -69,14 +92,38 @@ def plugin_folders(home: Path) -> list[Path]:
     return [entry for entry in entries if any((entry / mark).exists() for mark in _MARKS)]
 
 
+def is_other_on_disk(home: Path, known: Iterable[Manifest]) -> bool:
+    """Whether a home's ``plugins/`` holds others than the plugins known, or what one of them says is not what it was.
+
+    Nothing but the folders is looked at. It blocks: call it in a thread.
+    """
+    manifests = {one.name: one for one in known}
+    before = {one.folder: one for one in manifests.values() if one.source == "folder"}
+    for folder in plugin_folders(home):
+        try:
+            found = read_manifest(folder, source="folder")
+        except MisuseError:
+            continue
+        was = before.pop(str(folder), None)
+        if found != was and (was is not None or found.name not in manifests):
+            return True
+    return bool(before)
+
+
 def raw_manifest(folder: Path, report: Report) -> dict[str, Any]:
-    """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none."""
+    """Return what a plugin folder's manifest holds as written; empty, and ``report`` told, where there is none.
+
+    Where there is no file of it, the folder's entry in its marketplace is taken for it.
+    """
     path = folder / MANIFEST
+    if why := refusal(folder, path):
+        report.refuse("plugin.json", f"{why} The rest of the folder is taken without it.")
+        return {}
     try:
         found, wrong = read_loose(path)
     except FileNotFoundError:
         report.warn("It has no manifest; its name is its folder's.")
-        return {}
+        return entry_as_manifest(folder)
     except OSError as error:
         report.refuse("plugin.json", f"It cannot be read: {error.strerror}.")
         return {}
@@ -112,8 +159,17 @@ def declared(manifest: Manifest) -> dict[str, Any]:
     what["dependencies"] = [needed.name for needed in manifest.dependencies]
     what["llm"], what["notify"] = manifest.llm, manifest.notify
     what |= {kind: list(names) for kind, names in manifest.adds}
-    what["python"] = bool(manifest.module) or "python" in what
+    own = FOLDER_FORMAT not in manifest.requires or manifest.cli or manifest.client
+    what["python"] = "python" in what or bool(manifest.module and own)
     return {name: value for name, value in what.items() if value}
+
+
+def in_words(declares: Json) -> str:
+    """Say what ``declared`` returned, as a person reads it before consent: "tools: roll_dice. Its code runs …"."""
+    what = declares if isinstance(declares, dict) else {}
+    lists = {kind.replace("_", " "): names for kind, names in what.items() if kind not in _SAID}
+    parts = "; ".join(f"{kind}: {', '.join(map(str, names))}" for kind, names in lists.items())
+    return " ".join([f"{parts or 'nothing'}.", *(said for kind, said in _SAID.items() if kind in what)])
 
 
 def digest(manifest: Manifest) -> str:
@@ -122,11 +178,15 @@ def digest(manifest: Manifest) -> str:
     return hashlib.sha256(what.encode()).hexdigest()[:32]
 
 
-def _folder_manifest(folder: Path, path: Path) -> Manifest:
-    found = raw_manifest(folder, Report())
+def _whole_manifest(
+    folder: Path, path: Path, found: dict[str, Any], source: Source, module: str, distribution: str
+) -> Manifest:
+    """Return a manifest with what the files beside it add."""
     reader = _Reader(path, _mended(folder, found))
-    parts = read_parts(folder, found, Report())
-    manifest = reader.manifest(folder, "folder", "", "")
+    parts = read_parts(folder, found, Report(), package=bool(module))
+    manifest = reader.manifest(folder, source, module, distribution)
+    if module and not manifest.secrets and _is_module_alone(folder, found, parts):
+        return manifest  # with secrets it is loaded by the reader of folders, which notes what is read
     secrets, settings = _options(manifest.name, found.get("userConfig"))
     keys, hosts = _of_providers(reader.atlas.get("providers"))
     named = {secret.name: secret for secret in (*map(DeclaredSecret, (*parts.secrets(), *keys)), *secrets)}
@@ -136,11 +196,19 @@ def _folder_manifest(folder: Path, path: Path) -> Manifest:
         manifest,
         adds=parts.adds(),
         fingerprint=parts.fingerprint() if parts.adds() else "",
-        requires=(*manifest.requires, *([PROVIDERS] if hosts and PROVIDERS not in manifest.requires else [])),
+        requires=tuple(dict.fromkeys((*manifest.requires, FOLDER_FORMAT, *([PROVIDERS] if hosts else [])))),
         network=tuple(dict.fromkeys((*manifest.network, *hosts))),
         secrets=tuple(named.values()),
         settings=(*manifest.settings, *(setting for setting in settings if setting.name not in known)),
     )
+
+
+def _is_module_alone(folder: Path, found: Mapping[str, Any], parts: FolderParts) -> bool:
+    """Whether a package adds by the hooks of its module and by nothing else, so that importing it is all there is."""
+    described = found.get("atlas")
+    holds = (isinstance(described, dict) and described.get("providers")) or any(name in found for name in _TEXTS)
+    files = replace(parts, python=False).adds() or any((folder / name).exists() for name in _TEXTS)
+    return not holds and not files and is_hooks_alone(folder)
 
 
 def _of_providers(described: Any) -> tuple[list[str], list[str]]:
@@ -208,8 +276,6 @@ class _Reader:
                 hint="Update Atlas first.",
             )
         lists = {field: self.names(field) for field in _LISTS}
-        if source == "folder" and FOLDER_FORMAT not in lists["requires"]:
-            lists["requires"] = (*lists["requires"], FOLDER_FORMAT)
         for field in ("provides", "requires", "uses"):
             for service in lists[field]:
                 if not _SERVICE.fullmatch(service):
@@ -237,9 +303,9 @@ class _Reader:
                 CliCommand(
                     self.text(item, "name"),
                     self.text(item, "help", f"From the plugin {name}."),
-                    self.text(item, "target"),
+                    self.text(item, "target", FOLDER_COMMAND if source != "bundled" else None),
                 )
-                for item in self.objects("cli", target=FOLDER_COMMAND if source == "folder" else "")
+                for item in self.objects("cli")
             ),
             client=self.text(self.atlas, "client", ""),
             llm=self.atlas.get("llm") is True,
@@ -280,11 +346,11 @@ class _Reader:
             raise ManifestError(f"{self.path}: atlas.{field} must be a list of names.")
         return tuple(value)
 
-    def objects(self, field: str, *, target: str = "") -> list[dict[str, Any]]:
+    def objects(self, field: str) -> list[dict[str, Any]]:
         value = self.atlas.get(field, [])
         if not isinstance(value, list):
             raise ManifestError(f"{self.path}: atlas.{field} must be a list.")
-        items = [{"name": item, "target": target} if isinstance(item, str) else item for item in value]
+        items = [{"name": item} if isinstance(item, str) else item for item in value]
         if not all(isinstance(item, dict) for item in items):
             raise ManifestError(f"{self.path}: atlas.{field} must hold objects or names.")
         return items

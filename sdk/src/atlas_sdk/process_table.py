@@ -46,3 +46,13 @@ def carries(pid: int, variable: str, value: str) -> bool:
         return f"{variable}={value}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return False
+
+
+def resident_limit(pid: int) -> int | None:
+    """Return how much memory a process may have resident at most, None for one without a limit, or that is no more."""
+    try:
+        lines = Path(f"/proc/{pid}/limits").read_bytes().splitlines()
+    except OSError:
+        return None
+    found = next((line for line in lines if line.startswith(b"Max resident set")), b"").split()
+    return int(found[4]) if len(found) > 4 and found[4].isdigit() else None

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 
-from atlas_sdk.channels import LIMIT_CHARS, Channel, LimitedChannel
+from atlas_sdk.channels import LIMIT_CHARS, Channel, limit_of
 from atlas_sdk.checks import Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
-from atlas_sdk.events import Noticed, PluginChanged
+from atlas_sdk.events import Event, Noticed, PluginChanged, SettingChanged
 from atlas_sdk.ids import new_id
 from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.services.channels import CHANNELS, ChannelRow
@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # what runs a channel is loaded when there is one: every comm
 
 STOP_SECONDS = 5.0
 COMPOSING_SECONDS = 0.01
+LATE_SECONDS = 25.0
+"""A plugin of somebody else has 20 seconds to be loaded, and the home is open before it is."""
+LATE_LOOK_SECONDS = 0.1
 ENDED = "It ended by itself."
 SERVER = "Channels run with the server: atlas serve."
 
@@ -131,6 +134,7 @@ class Channels:
         await self._chats.load()
         async with anyio.create_task_group() as tasks:
             await tasks.start(self._watch)
+            tasks.start_soon(self._look_for_late_ones)
             while True:
                 news, changed = self._news, self._changed
                 self._changed = set()
@@ -141,10 +145,31 @@ class Channels:
         async with self._ctx.services.need(EVENTS).subscribe() as feed:
             task_status.started()
             async for numbered in feed:
-                if isinstance(numbered.event, PluginChanged):
-                    self._changed.add(numbered.event.name)
-                    self._news.set()
-                    self._news = anyio.Event()
+                if changed := self._concerned(numbered.event):
+                    self._changed |= changed
+                    self._wake_up()
+
+    async def _look_for_late_ones(self) -> None:
+        """Notice the channels of plugins that are loaded while the home opens, of which nothing is announced."""
+        seen: tuple[Added, ...] | None = None
+        with anyio.move_on_after(LATE_SECONDS):
+            while True:
+                await anyio.sleep(LATE_LOOK_SECONDS)
+                if (now := self._added()) != seen:
+                    seen = now
+                    self._wake_up()
+
+    def _wake_up(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+    def _concerned(self, event: Event) -> set[str]:
+        """Return the plugins whose channels an event has start anew: one that changed, or whose secret did."""
+        if isinstance(event, PluginChanged):
+            return {event.name}
+        secret = event.secret if isinstance(event, SettingChanged) else ""
+        manifests = self._ctx.services.need(HOME).manifests() if secret else ()
+        return {one.name for one in manifests if one.channels and secret in {each.name for each in one.secrets}}
 
     async def _composed(self) -> None:
         """Wait until the home knows what its plugins add: this one's own methods are then among it."""
@@ -235,7 +260,8 @@ class Channels:
         from .splitting import LEAST_CHARS
 
         item = next((added.item for added in self._added() if added.name == channel), None)
-        return max(LEAST_CHARS, item.limit_chars) if isinstance(item, LimitedChannel) else LIMIT_CHARS
+        limit = limit_of(item) if item is not None else None
+        return max(LEAST_CHARS, limit) if limit is not None else LIMIT_CHARS
 
     def _forgotten(self, channel: str, chat: str) -> None:
         self.working(channel, chat, False)

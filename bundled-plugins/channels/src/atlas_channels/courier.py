@@ -13,7 +13,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from atlas_sdk.channels import Channel, FileChannel, KeyedChannel
+from atlas_sdk.channels import Channel, takes_files, takes_keys
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import StorageError
 from atlas_sdk.services.store import STORE
@@ -68,7 +68,7 @@ class Courier:
         """Send until cancelled."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            await self._kept(self._outbox.resume, self._channel.name, keyed=isinstance(self._channel, KeyedChannel))
+            await self._kept(self._outbox.resume, self._channel.name, keyed=takes_keys(self._channel))
             while True:
                 news = self._news
                 for chat in await self._kept(self._outbox.chats, self._channel.name):
@@ -168,7 +168,7 @@ class Courier:
     async def _hand_over(self, kept: Kept) -> None:
         item, channel = kept.item, self._channel
         match item.kind:
-            case "text" if isinstance(channel, KeyedChannel):
+            case "text" if takes_keys(channel):
                 await channel.send_once(item.chat, item.data["text"], f"atlas-{kept.number}-{item.source}")
             case "text":
                 await channel.send(item.chat, item.data["text"])
@@ -182,7 +182,7 @@ class Courier:
     async def _file(self, item: Item) -> None:
         """Send a file under its own name, since where it is kept it is named by its hash."""
         channel = self._channel
-        if not isinstance(channel, FileChannel):
+        if not takes_files(channel):
             await channel.send(item.chat, _line(item))
             return
         kept = self._ctx.services.need(STORE).file(item.data["attachment"])

@@ -8,9 +8,13 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_sdk.authored import RegisteredChannel
+from atlas_sdk.channels import limit_of, takes_files, takes_keys
 from atlas_sdk.errors import AtlasError, NotFoundError
 from atlas_sdk.events import Noticed
+from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.in_process import ONE_COMMAND
+from atlas_sdk.manifest import DeclaredSecret, Manifest
 from atlas_sdk.services.channels import CHANNELS
 from atlas_sdk.services.pairing import PAIRING
 from atlas_sdk.services.store import STORE
@@ -192,3 +196,83 @@ async def test_a_message_the_kernel_will_not_take_is_said_and_keeps_none_behind_
         await channel.until_shown("ada", "Two.")
 
     assert replies(channel) == ["Atlas could not take your last message: That cannot be said.", "Two."]
+
+
+class Keyed(FakeFileChannel):
+    """A channel that needs a token of the vault."""
+
+    ctx: Any = None
+
+    async def run(self, host: Any) -> None:
+        if await self.ctx.secret("FAKE_TOKEN") is None:
+            raise AtlasError("It needs FAKE_TOKEN.", hint="Store it: atlas plugins secret keyed FAKE_TOKEN.")
+        await super().run(host)
+
+
+class KeyedPlugin:
+    def __init__(self) -> None:
+        self.channel = Keyed()
+
+    @hookimpl
+    def atlas_channels(self, ctx: Any) -> list[Any]:
+        self.channel.ctx = ctx
+        return [self.channel]
+
+
+async def test_a_channel_that_lacked_a_secret_starts_once_it_is_stored(open_home: Open) -> None:
+    keyed = KeyedPlugin()
+    manifest = Manifest("keyed", channels=("fake",), secrets=(DeclaredSecret("FAKE_TOKEN"),))
+    async with open_home("vault", objects={"keyed": keyed}, manifests=[manifest]) as app:
+        why = "It needs FAKE_TOKEN. Store it: atlas plugins secret keyed FAKE_TOKEN."
+        await until_row(app, ("fake", "failed", why))
+        method = app.methods()["secret.set"]
+        await method.run(method.params(name="OTHER_TOKEN", value="of-another"), None)
+        await method.run(method.params(name="FAKE_TOKEN", value="a-token-of-the-fake"), None)
+        await until_row(app, ("fake", "running", ""))
+        runs = keyed.channel.runs
+        await method.run(method.params(name="FAKE_TOKEN", value="a-newer-token"), None)
+        await keyed.channel.until(lambda: keyed.channel.runs > runs)
+
+
+class Authored:
+    """A channel as an author writes it, with what Atlas asks for when it is there."""
+
+    limit_chars = 1000
+    said: list[tuple[str, str]]
+
+    def __init__(self) -> None:
+        self.said = []
+
+    async def run(self, host: Any) -> None:
+        await anyio.sleep_forever()
+
+    async def send_once(self, chat: str, text: str, key: str) -> None:
+        self.said.append((chat, key))
+
+
+class AuthoredPlugin:
+    def __init__(self, make: Any) -> None:
+        self._channels = [RegisteredChannel("fake", make)]  # in a list: looking at one would make its object
+
+    @hookimpl
+    def atlas_channels(self) -> list[Any]:
+        return list(self._channels)
+
+
+def test_what_an_author_s_channel_offers_is_seen_through_what_registers_it() -> None:
+    channel: Any = RegisteredChannel("fake", Authored)  # type: ignore[arg-type]  # the part that is asked for
+
+    assert (takes_keys(channel), takes_files(channel), limit_of(channel)) == (True, True, 1000)
+    assert (takes_keys(FakeFileChannel()), limit_of(FakeFileChannel())) == (False, None)
+
+
+async def test_a_channel_whose_object_cannot_be_made_fails_alone(open_home: Open) -> None:
+    def make() -> Any:
+        raise RuntimeError("there is no token")
+
+    manifest = Manifest("authored", channels=("fake",))
+    async with open_home(objects={"authored": AuthoredPlugin(make)}, manifests=[manifest]) as app:
+        await until_row(app, ("fake", "failed", "RuntimeError: there is no token"))
+        states = {row.name: row.state for row in await app.plugins.list()}
+
+    assert states["channels"] == "on"

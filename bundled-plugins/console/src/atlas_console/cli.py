@@ -14,6 +14,7 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, NeedsConsentError, NotFoundError, ServerError
 from atlas_sdk.homes import DEFAULT_HOME, HomeLock, Homes
+from atlas_sdk.manifest_file import in_words
 from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -166,21 +167,9 @@ def plugins_list(context: typer.Context, json: Json = False) -> None:
         _say(f"{row['name']:<14} {row['state']:<8} {row['version']:<8} {row['description']}")
         if row["why"]:
             _say(f"{'':<14} {row['why']}")
-        _say(f"{'':<14} {_declares(row)}")
-
-
-_SAID = {
-    "llm": "It asks your model, at your cost.",
-    "notify": "It may start turns in your conversations.",
-    "python": "Its code runs inside Atlas.",
-}
-
-
-def _declares(row: Any) -> str:
-    declares = row["declares"] or {}
-    parts = [f"{kind.replace('_', ' ')}: {', '.join(names)}" for kind, names in declares.items() if kind not in _SAID]
-    said = ["; ".join(parts) + "." if parts else "declares nothing.", *(_SAID[one] for one in _SAID if one in declares)]
-    return " ".join(said)
+        if row["version"]:  # one that cannot be read, or is gone, says nothing
+            said = in_words(row["declares"])
+            _say(f"{'':<14} {said}" if row["declares"] else f"{'':<14} It declares nothing.")
 
 
 @plugins.command("enable")
@@ -189,10 +178,11 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         row = _row(client.request("plugin.list")["plugins"], name)
+        if not row["version"]:
+            raise MisuseError(f"{name} cannot be turned on. {row['why']}")
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
-            said = _declares(row)
-            _say(f"It {said}" if said.startswith("declares") else f"It declares {said}")
+            _say(f"It declares {in_words(row['declares'])}")
             if not _agreed("Turn it on?", yes=yes):
                 raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
         client.request("plugin.enable", {"name": name, "consent": row["digest"]})
@@ -232,7 +222,10 @@ def plugins_set(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         client.request("plugin.set", {"name": name, "setting": setting, "value": value})
-    _say(f"{setting} is {value if value is not None else 'its default'} now.")
+        row = _row(client.request("plugin.list")["plugins"], name)
+    _say(f"{setting} is {value} now." if value is not None else f"{setting} is as it comes again.")
+    if row["state"] != "on":
+        _say(f"{name} is {row['state']}. {row['why']}".rstrip())
 
 
 def _row(rows: list[Any], name: str) -> Any:

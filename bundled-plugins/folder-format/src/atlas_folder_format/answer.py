@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
-
+from atlas_sdk.hook_events import DECISIONS
 from atlas_sdk.values import Json, read_json
 
 from .process import Ended
@@ -14,67 +11,62 @@ BLOCKS = 2
 """The exit code that blocks, with standard error as the reason."""
 TALKS = ("SessionStart", "UserPromptSubmit")
 """The events at which plain text on standard output is context for the model."""
-CONTEXT_CHARS = 20_000
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What comes of one hook. ``allow`` is not among it: it lowers nothing, so it says nothing."""
+def answer_of(event: str, ended: Ended) -> tuple[Json, str]:
+    """Return what a hook that ran to its end answers, None for no opinion, and what the log should say of it.
 
-    decision: Literal["", "ask", "deny"] = ""
-    reason: str = ""
-    context: str = ""
-    updated: Mapping[str, Json] | None = None
-    stops: str = ""
-    message: str = ""
-    wrong: str = ""
-    """What the log should say of the hook."""
-
-
-def read_answer(event: str, ended: Ended) -> Answer:
-    """Read what a hook that ran to its end says of an event."""
+    What it says of a wrong kind is left out and the rest holds: a word too many does not open what it closed.
+    """
     if ended.code == BLOCKS:
-        return Answer("deny", _cut(ended.stderr) or "It gave no reason.")
+        return {"decision": "block", "reason": ended.stderr.strip() or "It gave no reason."}, ""
     if ended.code != 0:
-        return Answer(wrong=f"it ended with {ended.code}: {ended.stderr.strip()[:300] or 'it said nothing'}")
-    text = ended.stdout.strip()
-    if not text.startswith("{"):
-        return Answer(context=_cut(text)) if event in TALKS else Answer()
+        return None, f"it ended with {ended.code}: {ended.stderr.strip()[:300] or 'it said nothing'}"
+    text = _after_promise(ended.stdout.strip())
+    if text.startswith("{"):
+        try:
+            return _tidied(read_json(text))
+        except ValueError as error:
+            if event not in TALKS:
+                return None, f"its answer is not JSON: {error}"
+    return ({"additionalContext": text} if text and event in TALKS else None), ""
+
+
+def _after_promise(text: str) -> str:
+    """Return the answer behind a first line that says it comes later (``{"async": true}``): its last line."""
+    first, _, rest = text.partition("\n")
     try:
-        said = read_json(text)
-    except ValueError as error:
-        said = None if event not in TALKS else text
-        return Answer(context=_cut(text)) if said else Answer(wrong=f"its answer is not JSON: {error}")
-    return _of_json(event, said)
+        promised = first.startswith("{") and read_json(first).get("async") is True
+    except ValueError:
+        return text
+    return rest.strip().rpartition("\n")[2].strip() if promised else text
 
 
-def _of_json(event: str, said: Json) -> Answer:
-    special = said.get("hookSpecificOutput")
-    special = special if isinstance(special, dict) else {}
-    decision, reason = said.get("decision"), _text(said.get("reason"))
-    permission = special.get("permissionDecision", decision if event == "PreToolUse" else None)
-    kind: Literal["", "ask", "deny"] = ""
-    if event == "PreToolUse":
-        kind = "deny" if permission in ("deny", "block") else "ask" if permission in ("ask", "defer") else ""
-        reason = _text(special.get("permissionDecisionReason")) or reason
-    elif decision in ("block", "deny"):
-        kind = "deny"
-    updated = special.get("updatedInput")
-    stops = said.get("continue") is False
-    return Answer(
-        kind,
-        reason or ("It gave no reason." if kind else ""),
-        _cut(_text(special.get("additionalContext")) or _text(said.get("additionalContext"))),
-        updated if isinstance(updated, dict) and event == "PreToolUse" else None,
-        (_text(said.get("stopReason")) or "A hook said to stop.") if stops else "",
-        _cut(_text(said.get("systemMessage"))),
-    )
+def _tidied(said: dict[str, Json]) -> tuple[Json, str]:
+    wrong = []
+    special = said.get("hookSpecificOutput", {})
+    if not isinstance(special, dict):
+        wrong.append("hookSpecificOutput")
+        special = {}
+    said = {**said, "hookSpecificOutput": dict(special)}
+    for place in (said, said["hookSpecificOutput"]):
+        for name, is_known in (
+            ("decision", _is_decision),
+            ("permissionDecision", _is_decision),
+            ("updatedInput", _is_object),
+        ):
+            if place.get(name) is not None and not is_known(place[name]):
+                wrong.append(name)
+                del place[name]
+    return said, f"it said what means nothing in {', '.join(wrong)}" if wrong else ""
 
 
-def _text(value: Json) -> str:
-    return value.strip() if isinstance(value, str) else ""
+def _is_decision(value: Json) -> bool:
+    return isinstance(value, str) and value in DECISIONS
 
 
-def _cut(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= CONTEXT_CHARS else f"{text[:CONTEXT_CHARS]}\n[It said more.]"
+def _is_object(value: Json) -> bool:
+    return isinstance(value, dict)
+
+
+_KNOWN = {"decision": _is_decision, "permissionDecision": _is_decision, "updatedInput": _is_object}

@@ -1,68 +1,19 @@
-"""What plugin folders did: hooks, command lines and monitors that ran, and secrets that were read."""
+"""A plugin folder's context, in which the reading of secrets is noted."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import Clock, PluginContext
 from atlas_sdk.services import Services
 from atlas_sdk.settings import SettingsSection
 from atlas_sdk.values import Json
 
 S = TypeVar("S", bound=SettingsSection)
-LIMIT_BYTES = 1_000_000
-"""A file of this size becomes the one before, which is kept until the next is full."""
-
-
-class Audit:
-    """One plugin's file of lines, in the home's ``logs/plugins/``. Names and outcomes alone are in it.
-
-    It fails open: what cannot be noted is logged, and goes on.
-    """
-
-    def __init__(self, home: Path, plugin: str, clock: Clock) -> None:
-        self._file = home / "logs" / "plugins" / f"{plugin}.jsonl"
-        self._clock = clock
-
-    def note(self, kind: str, what: str, outcome: str = "", *, conversation: str = "") -> None:
-        """Note that something of the plugin ran or was read."""
-        line = {"at": self._clock.now().isoformat(), "kind": kind, "what": what[:500], "outcome": outcome}
-        if conversation:
-            line["conversation"] = conversation
-        try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._file.is_file() and self._file.stat().st_size > LIMIT_BYTES:
-                self._file.replace(self._before)
-            with self._file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(line, ensure_ascii=False) + "\n")
-        except OSError as error:
-            logging.getLogger("atlas.plugin.folder-format").warning(
-                "The log of a plugin could not be written: %s", error
-            )
-
-    def lines(self, limit: int) -> list[dict[str, Json]]:
-        """Return the last lines, the oldest first; what is not whole is left out."""
-        found = []
-        for file in (self._before, self._file):
-            try:
-                text = file.read_text("utf-8", "replace")
-            except OSError:
-                continue
-            for line in text.splitlines():
-                try:
-                    found.append(json.loads(line))
-                except ValueError:
-                    continue
-        return found[-limit:]
-
-    @property
-    def _before(self) -> Path:
-        return self._file.with_suffix(".1.jsonl")
 
 
 class AuditedContext:
@@ -117,11 +68,3 @@ class AuditedContext:
 
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         self._ctx.on_unload(stop)
-
-
-def when(line: dict[str, Json]) -> datetime | None:
-    """Return a line's time, None for one that has none."""
-    try:
-        return datetime.fromisoformat(str(line.get("at")))
-    except ValueError:
-        return None

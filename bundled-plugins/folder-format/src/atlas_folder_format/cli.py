@@ -15,13 +15,15 @@ import typer
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
-from atlas_sdk.installed import cached_packages
+from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab, read_manifest
+from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
 from .contents import read_contents
+
+_WORDS = {"mcp": "MCP server", "bin": "program", "screen": "a screen", "python": "Python"}
 
 
 def validate(
@@ -31,9 +33,9 @@ def validate(
 ) -> None:
     """Check a plugin's folder as Atlas loads it, in a home thrown away after; exits 1 when it does not load."""
     terminal: Terminal = context.obj
-    folder = folder.expanduser().resolve()
+    folder = own_folder(folder.expanduser().resolve())
     if not folder.is_dir():
-        raise NotFoundError(f"There is no folder {folder}.", hint="Name the folder that holds .claude-plugin/.")
+        raise NotFoundError(f"There is no folder {folder}.", hint=_elsewhere(terminal.home, folder))
     found = checked(terminal, folder)
     if json:
         _write(json_module.dumps(found, ensure_ascii=False, indent=2))
@@ -68,10 +70,11 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     why: list[str] = []
     manifest = None
     try:
-        manifest = read_manifest(folder, source="folder")
+        manifest = manifest_at(folder)
     except AtlasError as error:
         why.append(str(error))
-    contents = read_contents(folder, manifest.name if manifest else kebab(folder.name) or "plugin")
+    name = manifest.name if manifest else kebab(folder.name) or "plugin"
+    contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
     if manifest is not None:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
@@ -90,23 +93,24 @@ def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[
     why: list[str] = []
 
     async def trial(services: Services) -> None:
-        why.extend(await _why_not(services.need(PLUGINS), warnings))
+        why.extend(await _why_not(services.need(PLUGINS), manifest, warnings))
 
     with tempfile.TemporaryDirectory(prefix="atlas-validate-", ignore_cleanup_errors=True) as place:
         home = Path(place) / "trial"
-        _prepare(home, folder, terminal.home)
+        _prepare(home, None if manifest.module else folder, terminal.home)
         _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
         terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
     return why
 
 
-def _prepare(home: Path, folder: Path, own: Path) -> None:
+def _prepare(home: Path, folder: Path | None, own: Path) -> None:
     """Make the home of the trial, in which the folder is the only plugin beside those that are installed."""
     (home / "plugins").mkdir(mode=0o700, parents=True)
-    try:
-        (home / "plugins" / folder.name).symlink_to(folder, target_is_directory=True)
-    except OSError:  # Windows lets not everybody make links
-        shutil.copytree(folder, home / "plugins" / folder.name)
+    if folder is not None:
+        try:
+            (home / "plugins" / folder.name).symlink_to(folder, target_is_directory=True)
+        except OSError:  # Windows lets not everybody make links
+            shutil.copytree(folder, home / "plugins" / folder.name)
     with suppress(OSError):  # what is installed need not be looked for again
         (home / "cache").mkdir()
         shutil.copy2(own / "cache" / "plugins.json", home / "cache" / "plugins.json")
@@ -123,9 +127,10 @@ def _agree(home: Path, manifest: Manifest, *, alone: bool) -> None:
     replace_file(home / "plugin-data" / "plugins.json", json_module.dumps(chosen))
 
 
-async def _why_not(plugins: PluginsService, warnings: list[str]) -> list[str]:
+async def _why_not(plugins: PluginsService, manifest: Manifest, warnings: list[str]) -> list[str]:
     """Return why the folder is not on, nothing when it is."""
-    row = next((row for row in await plugins.list() if row.source == "folder"), None)
+    rows = [row for row in await plugins.list() if row.source == manifest.source]
+    row = next((row for row in rows if row.source == "folder" or row.name == manifest.name), None)
     if row is None or row.state == "on":
         return []  # one that holds nothing is not there at all, which its warnings say
     if row.state == "needs" and row.declares.get("dependencies"):
@@ -135,12 +140,28 @@ async def _why_not(plugins: PluginsService, warnings: list[str]) -> list[str]:
 
 
 def _say(found: dict[str, Any]) -> None:
-    held = [f"{count} {kind}" for kind, count in found["parts"].items() if count]
+    held = [_counted(kind, count) for kind, count in found["parts"].items() if count]
     verdict = "loads" if found["loads"] else "does not load"
     lines = [f"{found['name']} {verdict}: {', '.join(held) or 'nothing in it'}."]
     lines += [f"  not loaded: {one['part']}. {one['why']}" for one in found["refused"]]
     lines += [f"  note: {warning}" for warning in found["warnings"]]
     _write("\n".join(lines))
+
+
+def _counted(kind: str, count: int) -> str:
+    """Say how many there are of a kind, as a person would."""
+    word = _WORDS.get(kind, kind.removesuffix("s"))
+    if kind in ("screen", "python"):
+        return word
+    return f"{count} {word}{'s' if count != 1 else ''}"
+
+
+def _elsewhere(home: Path, folder: Path) -> str:
+    if folder.is_file():
+        return "It is a file. To try a wheel or an archive, install it: atlas plugins install ./FILE."
+    if (there := home / "plugins" / folder.name).is_dir():
+        return f"The plugin {folder.name} is in {there}."
+    return "Name the folder that holds .claude-plugin/."
 
 
 def _write(text: str) -> None:

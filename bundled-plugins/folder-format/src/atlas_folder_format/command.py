@@ -1,14 +1,17 @@
-"""The terminal commands of plugin folders: ``atlas <name> …`` runs what ``ctx.register_cli_command`` was given.
+"""The terminal commands of plugins: ``atlas <name> …`` runs what ``ctx.register_cli_command`` was given.
 
 It runs in the terminal's own process and gets the arguments as they were typed, ``--help`` too.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 import anyio
@@ -18,8 +21,9 @@ import typer.core
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.context import Clock, SystemClock
-from atlas_sdk.errors import MissingServiceError, MisuseError, NotFoundError, ServerError
+from atlas_sdk.errors import AtlasError, MissingServiceError, MisuseError, NotFoundError, ServerError
 from atlas_sdk.folder_module import import_folder
+from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import digest, plugin_folders, read_manifest
 from atlas_sdk.register import Registered, run_register
@@ -47,7 +51,7 @@ app = typer.Typer(cls=_AsTyped)
 
 
 def run(terminal: Terminal, name: str, arguments: list[str]) -> int:
-    """Load the plugin folder that has a command, run it, and return its exit code."""
+    """Load the plugin that has a command, run it, and return its exit code."""
     manifest, settings = _owner(terminal.home, name)
     context = _TerminalContext(terminal.home, manifest, settings, _secrets(terminal, manifest))
     entry = anyio.run(_entry, manifest, context, name, backend="trio")
@@ -58,7 +62,12 @@ def run(terminal: Terminal, name: str, arguments: list[str]) -> int:
 
 
 async def _entry(manifest: Manifest, context: _TerminalContext, name: str) -> Callable[[list[str]], int | None]:
-    module = await anyio.to_thread.run_sync(import_folder, Path(manifest.folder), manifest.name)
+    def load() -> ModuleType | None:
+        if manifest.module:
+            return importlib.import_module(manifest.module)
+        return import_folder(Path(manifest.folder), manifest.name)
+
+    module = await anyio.to_thread.run_sync(load)
     made = await run_register(module, context, manifest) if module is not None else None
     for entry in made.cli if isinstance(made, Registered) else ():
         if entry.name == name:
@@ -75,8 +84,7 @@ def _owner(home: Path, name: str) -> tuple[Manifest, dict[str, Json]]:
         choices = json.loads((home / "plugin-data" / "plugins.json").read_text("utf-8"))
     except (OSError, ValueError):
         choices = {}
-    for folder in plugin_folders(home / "plugins"):
-        manifest = read_manifest(folder, source="folder")
+    for manifest in _manifests(home):
         chosen = choices.get(manifest.name) or {}
         agreed = chosen.get("on") is True and chosen.get("consent") == digest(manifest)
         if agreed and name in {command.name for command in manifest.cli}:
@@ -84,6 +92,16 @@ def _owner(home: Path, name: str) -> tuple[Manifest, dict[str, Json]]:
     raise NotFoundError(
         f"No plugin that is on has the command {name}.", hint="atlas plugins list shows those there are."
     )
+
+
+def _manifests(home: Path) -> Iterator[Manifest]:
+    for row in cached_packages(home / "cache" / "plugins.json"):
+        if row["folder"] and not row["bundled"]:
+            with suppress(AtlasError):  # one that is broken has no command, and hides nobody else's
+                yield read_manifest(Path(row["folder"]), source="package", module=row["module"])
+    for folder in plugin_folders(home / "plugins"):
+        with suppress(AtlasError):
+            yield read_manifest(folder, source="folder")
 
 
 def _secrets(terminal: Terminal, manifest: Manifest) -> dict[str, str | None] | None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas_sdk.folder_files import refusal
 from atlas_sdk.folder_parts import FolderParts, read_parts
 from atlas_sdk.folder_report import Report
-from atlas_sdk.loose_json import read_loose
-from atlas_sdk.manifest_file import kebab, raw_manifest
+from atlas_sdk.manifest_file import MANIFEST, kebab, raw_manifest
+from atlas_sdk.marketplace_entry import others_in_marketplace
 from atlas_sdk.values import Json
 
+from .hook_files import warn_of_files
 from .texts import Written, read_agents, read_commands, read_skills
 
 _KNOWN = {
@@ -52,8 +54,11 @@ class Contents:
     report: Report
 
     def counts(self) -> dict[str, int]:
-        """Return how many parts of each kind are loaded."""
-        return {
+        """Return how many parts of each kind are loaded; model providers where there are any."""
+        atlas = self.manifest.get("atlas")
+        described = atlas.get("providers") if isinstance(atlas, dict) else None
+        providers = {"providers": len(described)} if isinstance(described, dict) and described else {}
+        return providers | {
             "skills": len(self.skills),
             "commands": len(self.commands),
             "agents": len(self.agents),
@@ -66,18 +71,20 @@ class Contents:
         }
 
 
-def read_contents(folder: Path, name: str) -> Contents:
+def read_contents(folder: Path, name: str, *, package: bool = False) -> Contents:
     """Read a folder whose plugin goes by ``name``. It never fails: what is wrong is in the report."""
     report = Report()
     manifest = raw_manifest(folder, report)
     written = manifest.get("name")
-    if manifest and not isinstance(written, str):
+    has_manifest = (folder / MANIFEST).is_file()
+    if has_manifest and manifest and not isinstance(written, str):
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
-    if not manifest and (folder / "plugin.json").is_file():
+    if not has_manifest and not refusal(folder, folder / "plugin.json") and (folder / "plugin.json").is_file():
         report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
-    manifest = {**_of_marketplace(folder, report), **manifest}
+    if others := others_in_marketplace(folder):
+        report.warn(f"It is a marketplace, too: the other plugins it lists ({others}) are folders of their own.")
     needed = manifest.get("dependencies")
     if needed and not isinstance(needed, list):
         report.refuse("dependencies", "They must be a list of plugins.")
@@ -92,9 +99,10 @@ def read_contents(folder: Path, name: str) -> Contents:
     taken = {skill.name for skill in skills}
     commands = read_commands(folder, manifest.get("commands"), report)
     for hidden in (command for command in commands if command.name in taken):
-        report.warn(f"The command {hidden.name} gives way to the skill of that name.")
+        report.refuse(f"command {hidden.name}", "A skill of the plugin has its name, and the skill is used.")
     agents = read_agents(folder, manifest.get("agents"), report)
-    parts = read_parts(folder, manifest, report)
+    parts = read_parts(folder, manifest, report, package=package)
+    warn_of_files(folder, parts.hooks, report)
     _refuse_the_rest(folder, manifest, report)
     counted = Contents(
         name,
@@ -111,28 +119,6 @@ def read_contents(folder: Path, name: str) -> Contents:
     return counted
 
 
-def _of_marketplace(folder: Path, report: Report) -> dict[str, Json]:
-    """Return what a marketplace's entry for this very folder adds, where the folder has no manifest of its own."""
-    path = folder / ".claude-plugin" / "marketplace.json"
-    try:
-        found, _ = read_loose(path)
-    except (OSError, ValueError):
-        return {}
-    listed = found.get("plugins") if isinstance(found, dict) else None
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    if len(entries) > 1:
-        report.warn(f"It is a marketplace of {len(entries)} plugins too; each of them is a folder of its own.")
-    if (folder / ".claude-plugin" / "plugin.json").is_file():
-        return {}
-    here = [entry for entry in entries if entry.get("source") in (".", "./", "")]
-    named: dict[str, list[Json]] = {}
-    for entry in here:
-        for field in ("skills", "commands", "agents"):
-            value = entry.get(field)
-            named.setdefault(field, []).extend(value if isinstance(value, list) else [value] if value else [])
-    return {field: value for field, value in named.items() if value}
-
-
 def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report) -> None:
     experimental = manifest.get("experimental")
     more = experimental if isinstance(experimental, dict) else {}
@@ -143,8 +129,9 @@ def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report)
                 report.refuse(f"{field} {server}", why)
         elif named:
             report.refuse(field, why)
-        for place in _PLACES[field]:
-            if (folder / place).is_file() or ((folder / place).is_dir() and any((folder / place).iterdir())):
-                report.refuse(place, why)
+        for place in (folder / one for one in _PLACES[field]):
+            is_there = place.is_file() or (place.is_dir() and (refusal(folder, place) or any(place.iterdir())))
+            if is_there:
+                report.refuse(place.relative_to(folder).as_posix(), why)
     for field in sorted(set(more) - {"monitors", *_REFUSED}):
         report.warn(f"Its manifest has experimental.{field}, which Atlas does not know and leaves alone.")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.manifest_file import option_secret
+from atlas_sdk.process_trees import Mark
 from atlas_sdk.values import Json
 
-MARK = "ATLAS_PLUGIN_PROCESS"
-"""The variable by which a plugin's processes are found again, wherever they ended up."""
 _NEEDED = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM",
     # What programs on Windows do not start without.
@@ -20,6 +20,11 @@ _NEEDED = {
     "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "HOMEDRIVE", "HOMEPATH",
 }  # fmt: skip
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][\w.-]*)\}")
+
+
+def new_mark() -> Mark:
+    """Return what one run of a plugin's program is found again by, wherever its processes ended up."""
+    return Mark("ATLAS_PLUGIN_PROCESS", secrets.token_hex(8))
 
 
 def base(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,10 +1,12 @@
-"""The service FOLDERS: a plugin folder made into an object with hooks."""
+"""The service FOLDERS: a plugin folder, or a package's, made into an object with hooks."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import itertools
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +19,7 @@ from atlas_sdk.manifest import Manifest
 from .audit import AuditedContext
 from .contents import Contents, read_contents
 from .plugin import folder_plugin
+from .saved import Stamp, stamp
 
 _LOADS = itertools.count(1)
 
@@ -26,11 +29,13 @@ class Folders:
 
     def __init__(self) -> None:
         self.loaded: dict[str, Contents] = {}
+        self._packages = Packages()
 
     async def load(self, manifest: Manifest, ctx: PluginContext) -> object:
         """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
         folder = Path(manifest.folder)
-        contents = await anyio.to_thread.run_sync(read_contents, folder, manifest.name)
+        read = partial(read_contents, package=bool(manifest.module))
+        contents = await anyio.to_thread.run_sync(read, folder, manifest.name)
         if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
             raise MisuseError(
                 f"The plugin {manifest.name} changed while it was being turned on.",
@@ -39,30 +44,49 @@ class Folders:
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
         ctx = AuditedContext(ctx)
-        python = await _register(folder, manifest, ctx) if contents.parts.python else None
+        python = await self._register(folder, manifest, ctx) if contents.parts.python else None
         self.loaded[manifest.name] = contents
         return folder_plugin(ctx, contents, python)
 
+    async def _register(self, folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
+        from atlas_sdk.register import run_register
 
-async def _register(folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
-    try:
-        from atlas_sdk.register import run_register  # type: ignore[import-not-found,unused-ignore]
-    except ModuleNotFoundError as error:
-        if error.name != "atlas_sdk.register":
+        name = manifest.module
+        if name:
+            load = partial(self._packages.imported, manifest.module, folder)
+        else:
+            # A name of its own a load: the turns that run keep the module they began with.
+            name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
+            ctx.on_unload(lambda: _forget(name))
+            load = partial(_imported, name, folder)
+        # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
+        module = await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+        try:
+            return await run_register(module, ctx, manifest)
+        except BaseException:
+            if not manifest.module:
+                _forget(name)  # what failed is never unloaded
             raise
-        raise MisuseError(
-            f"The plugin {manifest.name} has Python (__init__.py), and this version of atlas-sdk does not run it.",
-            hint="Update atlas-sdk.",
-        ) from error
-    # A name of its own a load: the turns that run keep the module they began with.
-    name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
-    ctx.on_unload(lambda: _forget(name))
-    # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
-    module = await anyio.to_thread.run_sync(_imported, folder, name, abandon_on_cancel=True)
-    return await run_register(module, ctx, manifest)
 
 
-def _imported(folder: Path, name: str) -> ModuleType:
+class Packages:
+    """Imports packages by their own name, which their parts import each other by; anew once a file was saved."""
+
+    def __init__(self) -> None:
+        self._stamps: dict[str, Stamp] = {}
+
+    def imported(self, name: str, folder: Path) -> ModuleType:
+        """Return the module; what holds the one of before keeps it."""
+        now = stamp(folder)
+        if self._stamps.get(name, now) != now:
+            _forget(name)
+            importlib.invalidate_caches()
+        module = importlib.import_module(name)
+        self._stamps[name] = now
+        return module
+
+
+def _imported(name: str, folder: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 import anyio.to_thread
 from pydantic import BaseModel, Field
 
+from atlas_sdk.audit import Audit, when
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.events import ToolFinished
@@ -15,8 +16,6 @@ from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Effect
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
-
-from .audit import Audit, when
 
 
 class PluginLogQuery(Frozen):
@@ -27,7 +26,8 @@ class PluginLogQuery(Frozen):
 
 
 class PluginLogEntry(Frozen):
-    """One thing a plugin did: a ``tool``, ``hook``, ``command``, ``monitor`` or ``secret``, or what a tool touched."""
+    """One thing a plugin did: a ``tool``, ``hook``, ``command``, ``monitor``, ``mcp``, ``secret`` or ``host``, or what
+    a tool touched."""
 
     at: datetime
     kind: str

@@ -4,66 +4,56 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
+
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.folder_hooks import HookCommand
-from atlas_sdk.records import Conversation
+from atlas_sdk.process_trees import Mark, end_marked
 from atlas_sdk.values import Json
 
-from .audit import Audit
-from .environment import MARK, base, filled, option_variables, options, places
-from .process import Ended, end_marked, run, shell_line
-from .tool_names import arguments_of_claude
+from .environment import base, filled, new_mark, option_variables, options, places
+from .process import Ended, run, shell_line
 from .transcript import Transcripts
 
-
-@dataclass(frozen=True)
-class Moment:
-    """An event in a conversation. ``told`` is what a hook learns of it beside what every hook does.
-
-    ``names`` is what a matcher is held against: a tool's names, Atlas's own the last. ``arguments`` are the call's.
-    """
-
-    event: str
-    conversation: Conversation
-    told: Mapping[str, Json]
-    names: tuple[str, ...] = ()
-    arguments: Mapping[str, Json] | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The conversation's folder."""
-        return Path(self.conversation.folder).expanduser() if self.conversation.folder else Path.home()
+Later = Callable[..., None]
+"""Has work done that nothing waits for."""
 
 
 class HookRunner:
-    """Runs the hook commands of one folder. What they leave running ends with the plugin."""
+    """Runs the hook commands of one folder.
 
-    def __init__(self, ctx: PluginContext, user_config: Json) -> None:
+    What a hook leaves running has as long as the hook had, which is enough for a sound or a message. What made a
+    session of its own is meant to stay, and ends with the plugin.
+    """
+
+    def __init__(self, ctx: PluginContext, user_config: Json, later: Later) -> None:
         self._ctx = ctx
         self._user_config = user_config
-        self._mark = secrets.token_hex(8)
-        self._has_run = False
+        self._later = later
+        self._left: set[Mark] = set()
         self._transcripts = Transcripts(ctx)
         self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
-    async def run(self, hook: HookCommand, moment: Moment, name: str) -> Ended | None:
-        """Run a hook whose matcher fitted ``name``; None for one that did not come to its end, which is logged."""
+    async def run(self, hook: HookCommand, told: Mapping[str, Json]) -> Ended | None:
+        """Tell a hook of an event; None for one that did not come to its end, which is logged."""
+        conversation, folder = str(told["session_id"]), Path(told["cwd"])
         given = await options(self._ctx, self._user_config)
-        known = places(self._ctx, moment.folder, moment.conversation.id)
-        environment = {**base(os.environ), **hook.environment, **option_variables(given), **known, MARK: self._mark}
-        told = _told(moment, name, await self._transcripts.of(moment.conversation.id))
-        self._has_run = True
-        outcome = "stopped"
+        known = places(self._ctx, folder, conversation)
+        environment = {**base(os.environ), **hook.environment, **option_variables(given), **known}
+        transcript = str(await self._transcripts.of(conversation, folder))
+        told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
+        outcome, mark = "stopped", new_mark()
         try:
             ended = await run(
                 _command(hook, known, given),
+                mark=mark,
                 stdin=json.dumps(told, ensure_ascii=False, default=str, separators=(",", ":")),
-                folder=moment.folder if moment.folder.is_dir() else self._ctx.folder,
+                folder=folder if await anyio.Path(folder).is_dir() else self._ctx.folder,
                 environment=environment,
                 timeout_seconds=hook.timeout_seconds,
             )
@@ -73,11 +63,21 @@ class HookRunner:
             self.log(hook, f"it could not be started: {error}")
             return None
         finally:
-            self._audit.note("hook", f"{hook.at}: {hook.command}", outcome, conversation=moment.conversation.id)
+            self._audit.note("hook", f"{hook.at}: {hook.command}", outcome, conversation=conversation)
         if ended.code is None:
             self.log(hook, f"it took over {hook.timeout_seconds:g} seconds and was ended")
             return None
+        self._left.add(mark)
+        self._later(self._end_rest, mark, ended.session, hook.timeout_seconds)  # to look takes milliseconds
         return ended
+
+    async def _end_rest(self, mark: Mark, session: int, seconds: float) -> None:
+        """Give what a hook left in its session as long as the hook had, and forget a mark that nobody carries."""
+        if await anyio.to_thread.run_sync(mark.left):
+            await anyio.sleep(seconds)
+            await end_marked(mark, session=session)
+        if not await anyio.to_thread.run_sync(mark.left):
+            self._left.discard(mark)
 
     def log(self, hook: HookCommand, why: str) -> None:
         """Say in the log that a hook failed; what it stood around went on."""
@@ -85,25 +85,11 @@ class HookRunner:
 
     async def close(self) -> None:
         """End what hooks left running, and take their transcripts away."""
-        if self._has_run:
-            await end_marked(self._mark)
+        async with anyio.create_task_group() as group:
+            for mark in self._left:
+                group.start_soon(end_marked, mark)
+        self._left.clear()
         self._transcripts.close()
-
-
-def _told(moment: Moment, name: str, transcript: Path) -> dict[str, Json]:
-    told: dict[str, Json] = {
-        "session_id": moment.conversation.id,
-        "transcript_path": str(transcript),
-        "cwd": str(moment.folder),
-        "permission_mode": "default",
-        "hook_event_name": moment.event,
-        **moment.told,
-    }
-    if moment.arguments is not None:
-        ours = name == moment.names[-1]
-        arguments = dict(moment.arguments) if ours else arguments_of_claude(name, moment.arguments, moment.folder)
-        told |= {"tool_name": name, "tool_input": arguments}
-    return told
 
 
 def _command(hook: HookCommand, known: Mapping[str, str], given: Mapping[str, str]) -> list[str]:

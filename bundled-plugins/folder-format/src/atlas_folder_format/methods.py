@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -47,10 +48,11 @@ def methods(ctx: PluginContext) -> list[Method]:
 
     async def contents(params: PluginName, caller: Caller) -> BaseModel:
         for manifest in ctx.services.need(HOME).manifests():
-            if manifest.name == params.name and manifest.source == "folder":
+            if manifest.name == params.name and manifest.source != "bundled":
                 known = cast(Folders, ctx.services.need(FOLDERS)).loaded.get(params.name)
                 if known is None or str(known.folder) != manifest.folder:
-                    known = await anyio.to_thread.run_sync(read_contents, Path(manifest.folder), manifest.name)
+                    read = partial(read_contents, package=bool(manifest.module))
+                    known = await anyio.to_thread.run_sync(read, Path(manifest.folder), manifest.name)
                 return PluginContents(
                     name=known.name,
                     parts=known.counts(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -12,17 +11,18 @@ import anyio
 import anyio.abc
 from anyio.abc import Process
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import ConversationChanged, Event, PluginChanged, ToolCalled, TurnStarted
 from atlas_sdk.monitors import Monitor
+from atlas_sdk.process_trees import end_tree, start
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.notify import NOTIFY
 
-from .audit import Audit
-from .environment import MARK, base
-from .process import close, end, end_marked, shell_line, start
+from .environment import base, new_mark
+from .process import close, shell_line
 
 GATHER_SECONDS = 1.0
 MOST_CHARS = 8_000
@@ -86,11 +86,15 @@ class MonitorRuns:
 
     async def _run(self, key: tuple[str, str, str], monitor: Monitor) -> None:
         plugin, conversation, name = key
-        mark = secrets.token_hex(8)
+        mark = new_mark()
         with self._runs[key]:
             try:
-                environment = {**base(os.environ), **monitor.environment, MARK: mark}
-                process = await start(shell_line(monitor.command, ""), folder=monitor.folder, environment=environment)
+                process = await start(
+                    shell_line(monitor.command, ""),
+                    mark=mark,
+                    folder=monitor.folder,
+                    environment={**base(os.environ), **monitor.environment},
+                )
             except OSError as error:
                 self._ctx.logger.warning("The monitor %s of %s could not be started: %s", name, plugin, error)
                 return
@@ -102,9 +106,8 @@ class MonitorRuns:
             except AtlasError as error:
                 self._ctx.logger.warning("The monitor %s of %s was ended: %s", name, plugin, error)
             finally:
-                await end(process)
+                await end_tree(process.pid, mark)
                 await close(process)
-                await end_marked(mark)
                 note("ended", conversation=conversation)
         if self._runs.get(key) and self._runs[key].cancel_called:
             del self._runs[key]  # it may start again; one that ended by itself has had its say

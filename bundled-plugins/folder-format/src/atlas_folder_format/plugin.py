@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from atlas_sdk import hookspecs
 from atlas_sdk.agents import AgentDefinition
+from atlas_sdk.claude_names import atlas_names
 from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
@@ -21,10 +23,9 @@ from atlas_sdk.skills import SkillSource
 from .background import Background
 from .contents import Contents
 from .environment import filled, places
-from .hooks import HookCommands
+from .hooks import hook_commands
 from .mcp import mcp_server
 from .prompts import slash_command
-from .tool_names import to_atlas
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("atlas_"))
 _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best", "fable"}
@@ -34,27 +35,46 @@ _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best",
 def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None) -> object:
     """Return an object with a function for each hook by which the folder adds something.
 
-    ``python`` is what the folder's ``register`` made, None where it has no Python. The object has nothing else: each
-    attribute more is one that is looked at, for each plugin, whenever Atlas starts.
+    ``python`` is what the folder's ``register`` made, or a module of hooks; None where it has no Python. The object
+    has nothing else: each attribute more is one that is looked at, for each plugin, whenever Atlas starts.
     """
     folder = _Folder(ctx, contents)
     plugin = ModuleType(ctx.name)
+    written = _written(python) if python is not None else {}
     for name in HOOKS:
         own = getattr(folder, name.removeprefix("atlas_"), None)
-        its = getattr(python, name, None)
-        if its is not None or (own is not None and own()):
-            setattr(plugin, name, _merged(own, its))
+        its = written.pop(name, None)
+        if its is not None and inspect.iscoroutinefunction(its):
+            written[name] = its
+        elif its is not None or (own is not None and own()):
+            setattr(plugin, name, _merged(own, None if its is None else _bound(its, ctx)))
+    for name, wrong in written.items():  # a hook that is misspelt or async: whoever registers it says so
+        setattr(plugin, name, wrong)
     return plugin
 
 
-def _merged(own: Callable[[], list[Any]] | None, its: Callable[..., list[Any]] | None) -> Callable[..., list[Any]]:
-    wants_ctx = its is not None and "ctx" in inspect.signature(its).parameters
+def _bound(its: Callable[..., Any], ctx: PluginContext) -> Callable[[], Any]:
+    """Return a hook that takes nothing: the ``ctx`` that notes what it reads is in it."""
+    return partial(its, ctx) if "ctx" in inspect.signature(its).parameters else its
 
-    def implementation(ctx: PluginContext) -> list[Any]:
+
+def _written(python: object) -> dict[str, Callable[..., Any]]:
+    """Return the hooks that a package's module implements, or what ``register`` made, by the name of the hook."""
+    found: dict[str, Callable[..., Any]] = {name: getattr(python, name) for name in HOOKS if hasattr(python, name)}
+    for name, member in inspect.getmembers(python, callable):
+        options = getattr(member, "atlas_impl", None)
+        if isinstance(options, dict):
+            found[options.get("specname") or name] = member
+    return found
+
+
+def _merged(own: Callable[[], list[Any]] | None, its: Callable[[], Any] | None) -> Callable[..., Any]:
+    def implementation(ctx: PluginContext) -> Any:
         added = list(own()) if own is not None else []
-        if its is not None:
-            added += its(ctx) if wants_ctx else its()
-        return added
+        if its is None:
+            return added
+        more = its()
+        return [*added, *more] if isinstance(more, list | tuple) else more  # what is no list is refused by its name
 
     return hookimpl(implementation)
 
@@ -68,13 +88,13 @@ class _Folder:
         self._later = Background(ctx)
         self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
         hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
-        self._hooks = [HookCommands(ctx, hooks, config, self._later.later)] if hooks else []
+        self._hooks = [hook_commands(ctx, hooks, config, self._later.later)] if hooks else []
 
     def hooks(self) -> list[Any]:
         return list(self._hooks)
 
     def background(self) -> list[Any]:
-        return [self._later.serve] if any(hook.is_async for hook in self._contents.parts.hooks) else []
+        return [self._later.serve] if self._hooks else []
 
     def _named(self, name: str) -> str:
         return f"{self._ctx.name}:{name}"
@@ -95,7 +115,7 @@ class _Folder:
                     self._named(agent.name),
                     agent.description,
                     filled(agent.document.body.strip(), known),
-                    tools=None if tools is None or "*" in tools else to_atlas(tools),
+                    tools=None if tools is None or "*" in tools else atlas_names(tools),
                     model=model if "/" in model and model.lower() not in _ALIASES else "",
                 )
             )

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 from anyio.abc import Process
 
-from atlas_sdk.process_table import carries, look, pids
-
-from .environment import MARK
+from atlas_sdk.process_trees import Mark, end_tree, start
 
 LIMIT_BYTES = 1_000_000
 """How much is kept of what a process prints: more than any hook has to say."""
 _LINGER_SECONDS = 0.3
-_END_SECONDS = 1.0
-_POLL_SECONDS = 0.02
-
-Take = Callable[[bytes], Awaitable[None]]
+_CLOSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -36,23 +27,31 @@ class Ended:
     code: int | None
     stdout: str
     stderr: str
+    session: int = 0
+    """The session it led, in which what it left running may still be."""
 
 
 async def run(
-    command: Sequence[str], *, stdin: str, folder: Path, environment: Mapping[str, str], timeout_seconds: float
+    command: Sequence[str],
+    *,
+    mark: Mark,
+    stdin: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
 ) -> Ended:
     """Run a program to its end, or end it with all it started when it takes too long or is no longer wanted.
 
     Raises OSError when it cannot be started.
     """
-    process = await start(command, folder=folder, environment=environment, speaks=True)
+    process = await start(command, mark=mark, folder=folder, environment=environment, stdin=subprocess.PIPE)
     said, complained = bytearray(), bytearray()
     code: int | None = None
     try:
         with anyio.move_on_after(timeout_seconds):
             async with anyio.create_task_group() as group:
                 read = anyio.Event()
-                group.start_soon(_feed, process, stdin.encode())
+                group.start_soon(_feed, process, stdin.encode("utf-8", "replace"))
                 group.start_soon(_both, process, said, complained, read)
                 code = await process.wait()
                 with anyio.move_on_after(_LINGER_SECONDS):
@@ -60,33 +59,14 @@ async def run(
                 group.cancel_scope.cancel()
     finally:
         if process.returncode is None or code is None:
-            await end(process)
+            await end_tree(process.pid, mark)
         await close(process)
-    return Ended(code, said.decode("utf-8", "replace"), complained.decode("utf-8", "replace"))
-
-
-async def start(
-    command: Sequence[str], *, folder: Path, environment: Mapping[str, str], speaks: bool = False
-) -> Process:
-    """Start a program in a session of its own, its input closed unless it is to be spoken to."""
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return await anyio.open_process(
-        list(command),
-        stdin=subprocess.PIPE if speaks else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=dict(environment),
-        start_new_session=True,
-        creationflags=flags,
-    )
+    return Ended(code, said.decode("utf-8", "replace"), complained.decode("utf-8", "replace"), process.pid)
 
 
 async def close(process: Process) -> None:
     """Let go of an ended process's pipes."""
-    with anyio.move_on_after(_END_SECONDS, shield=True):
+    with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
         await process.aclose()
 
 
@@ -124,61 +104,3 @@ def _found(*names: str) -> str:
         if name and (path := shutil.which(name)):
             return path
     raise OSError(f"there is no {' or '.join(name for name in names if name)} on this machine")
-
-
-if sys.platform == "win32":
-
-    async def end(process: Process) -> None:
-        """End a process and all it started."""
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_END_SECONDS):
-            command = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-            await anyio.run_process(command, check=False, creationflags=subprocess.CREATE_NO_WINDOW)
-
-    async def end_marked(mark: str) -> None:
-        """End what was started with a mark. Windows does not tell."""
-
-else:
-
-    async def end(process: Process) -> None:
-        """End a process and all it started: asked first, then killed. Done even for one who was cancelled."""
-        with anyio.CancelScope(shield=True):
-            tree = await anyio.to_thread.run_sync(_tree, process.pid)
-            _signal(tree, process.pid, signal.SIGTERM)
-            with anyio.move_on_after(_END_SECONDS / 2):
-                while await anyio.to_thread.run_sync(_alive, tree):  # noqa: ASYNC110  # no one tells of a grandchild
-                    await anyio.sleep(_POLL_SECONDS)
-            tree |= await anyio.to_thread.run_sync(_tree, process.pid)
-            _signal(tree, process.pid, signal.SIGKILL)
-            with anyio.move_on_after(_END_SECONDS):
-                await process.wait()
-
-    async def end_marked(mark: str) -> None:
-        """End what was started with a mark and stayed, such as a server that a hook left running."""
-        with anyio.CancelScope(shield=True), anyio.move_on_after(_END_SECONDS):
-            for number in (signal.SIGTERM, signal.SIGKILL):
-                with anyio.move_on_after(_END_SECONDS / 2):
-                    while found := await anyio.to_thread.run_sync(_marked, mark):
-                        _signal(set(found), 0, number)
-                        await anyio.sleep(_POLL_SECONDS)
-
-    def _tree(leader: int) -> set[int]:
-        """Return a process, its session, and all that those started, also what made a session of its own."""
-        seen = {one.pid: one for one in map(look, pids()) if one is not None}
-        members = {pid for pid, one in seen.items() if one.session == leader} | {leader}
-        while more := {pid for pid, one in seen.items() if one.parent in members} - members:
-            members |= more
-        return members - {os.getpid()}
-
-    def _alive(tree: set[int]) -> bool:
-        return any(one is not None and not one.is_gone for one in map(look, tree))
-
-    def _marked(mark: str) -> list[int]:
-        return [pid for pid in pids() if carries(pid, MARK, mark) and _alive({pid})]
-
-    def _signal(tree: set[int], leader: int, number: signal.Signals) -> None:
-        for pid in tree:
-            with suppress(ProcessLookupError, PermissionError):
-                if pid == leader:
-                    os.killpg(pid, number)  # also who was born since we looked
-                else:
-                    os.kill(pid, number)

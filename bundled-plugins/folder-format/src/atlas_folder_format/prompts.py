@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +11,16 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.process_trees import end_marked
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.gate import GATE, GateRequest
 
-from .audit import Audit
-from .environment import MARK, base, filled, places
-from .process import end_marked, run, shell_line
+from .environment import base, filled, new_mark, places
+from .process import run, shell_line
 from .texts import Written
 
 COMMAND_SECONDS = 60.0
@@ -100,12 +100,12 @@ class _Prompt:
         why = await self._refusal("run_command", {"command": line}, folder, command=line)
         if why:
             return f"(Not run: `{line}`. {why} Run it with run_command if you need it.)"
-        mark = secrets.token_hex(8)
-        environment = {**base(os.environ), **known, MARK: mark}
+        mark = new_mark()
+        environment = {**base(os.environ), **known}
         try:
             command = shell_line(line, "")
             ended = await run(
-                command, stdin="", folder=folder, environment=environment, timeout_seconds=COMMAND_SECONDS
+                command, mark=mark, stdin="", folder=folder, environment=environment, timeout_seconds=COMMAND_SECONDS
             )
         except (OSError, ValueError) as error:
             return f"(Not run: `{line}`. {error})"

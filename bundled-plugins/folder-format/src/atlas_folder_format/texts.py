@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas_sdk.folder_files import Walk
 from atlas_sdk.folder_parts import inside
 from atlas_sdk.folder_report import Report
+from atlas_sdk.front_matter import Document, first_line, read_document
 from atlas_sdk.values import Json
-
-from .frontmatter import Document, first_line, read_document
 
 DEEPEST = 6
 """How far below a folder of parts they are looked for."""
-MOST = 2_000
-"""How many files are looked at: no plugin has so many, and a folder that is a whole disk must not hang Atlas."""
 LONGEST_BYTES = 1_000_000
 _PAGES = ("README", "CLAUDE", "AGENTS", "INDEX", "CONTRIBUTING", "CHANGELOG")
-_LEFT_OUT = {"node_modules", "__pycache__", "dist", "build", "venv"}
+_LEFT_OUT = {"node_modules", "__pycache__"}
+"""Never a part's own; ``build`` and ``dist`` are what skills and commands are called, too."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,11 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
     found: dict[str, Written] = {}
     seen: set[Path] = set()
     places = [(folder / "skills", False), *((path, True) for path in _places(folder, declared, "skills", report))]
-    if (root := _skill_file(folder)) is not None:
+    walk = Walk(folder, report)
+    if (root := _skill_file(walk, folder)) is not None:
         places.append((root, True))
     for place, named in places:
-        files = [place] if place.is_file() else list(_skills_below(place, folder, report))
+        files = [place] if place.is_file() else list(_skills_below(place, walk))
         if named and not files:
             report.refuse(f"skills {_shown(place, folder)}", "There is no SKILL.md in it.")
         for file in files:
@@ -55,7 +55,8 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
             document = _document(file, part, report)
             if document is None:
                 continue
-            name = document.text("name") or plugin if file.parent == folder else file.parent.name
+            at_top = file.parent in (folder, folder / "skills")  # no folder of its own to be named after
+            name = document.text("name") or plugin if at_top else file.parent.name
             if not document.has_front_matter:
                 report.warn(f"{part} has no front matter; its first line says what it is for.")
             if name in found and place in file.parent.parents:
@@ -70,12 +71,13 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
 
 def _name_the_rest(place: Path, folder: Path, report: Report) -> None:
     """Name what lies in ``skills/`` and is no skill, since its author may think it is."""
-    if _skill_file(place) is not None:
+    walk = Walk(folder, Report())  # what it says was said when the skills were read
+    if walk.why_not(place) or _skill_file(walk, place) is not None:
         return
-    for entry in _entries(place, folder, Report()):
+    for entry in _entries(place, walk):
         if entry.is_file() and _is_page(entry) and entry.stem.upper() not in _PAGES:
             report.refuse(f"skill {_shown(entry, folder)}", "A skill is a folder with a SKILL.md, and this is a file.")
-        elif entry.is_dir() and next(_skills_below(entry, folder, Report()), None) is None:
+        elif entry.is_dir() and next(_skills_below(entry, walk), None) is None:
             report.warn(f"{_shown(entry, folder)} has no SKILL.md, so it is no skill.")
 
 
@@ -84,18 +86,20 @@ def read_commands(folder: Path, declared: Json, report: Report) -> list[Written]
     inline: dict[str, Json] = declared if isinstance(declared, dict) else {}
     found: dict[str, Written] = {}
     for name, command in inline.items():
-        content = command.get("content") if isinstance(command, dict) else None
-        source = command.get("source") if isinstance(command, dict) else command
+        known = command if isinstance(command, dict) else {"source": command}
+        given = {key: text for key in ("description", "argument-hint") if isinstance(text := known.get(key), str)}
+        content, source = known.get("content"), known.get("source")
         if isinstance(content, str):
-            given = {key: text for key in ("description", "argument-hint") if isinstance(text := command.get(key), str)}
-            document = read_document(content)
-            found[name] = Written(name, folder, Document({**document.fields, **given}, document.body, True))
+            found[name] = Written(name, folder, _with(read_document(content), given))
         elif isinstance(source, str) and (path := _place(folder, source, "commands", report)) is not None:
             if (read := _document(path, f"command {name}", report)) is not None:
-                found[name] = Written(name, path, read)
+                found[name] = Written(name, path, _with(read, given))
         elif not isinstance(source, str):
             report.refuse(f"command {name}", "It has neither a source nor a content.")
+    described = {command.file.resolve() for command in found.values()}
     for name, written in _markdown(folder, "commands", None if inline else declared, "command", report):
+        if written.file.resolve() in described:
+            continue  # the manifest names it and says more of it
         if name in found:
             report.refuse(f"command {_shown(written.file, folder)}", f"Another command is named {name}.")
         else:
@@ -122,8 +126,9 @@ def read_agents(folder: Path, declared: Json, report: Report) -> list[Written]:
 
 def _markdown(folder: Path, default: str, declared: Json, what: str, report: Report) -> Iterator[tuple[str, Written]]:
     seen: set[Path] = set()
+    walk = Walk(folder, report)
     for place in [folder / default, *_places(folder, declared, default, report)]:
-        files = [place] if place.is_file() else [file for file in _below(place, folder, report) if _is_page(file)]
+        files = [place] if place.is_file() else [file for file in _below(place, walk) if _is_page(file)]
         for file in files:
             if (known := file.resolve()) in seen:
                 continue
@@ -133,6 +138,11 @@ def _markdown(folder: Path, default: str, declared: Json, what: str, report: Rep
                 above = file.parent.relative_to(place).parts if place.is_dir() else ()
                 name = ":".join((*above, file.stem))
                 yield name, Written(name, file, document)
+
+
+def _with(document: Document, given: dict[str, str]) -> Document:
+    """Return a command's text with what the manifest says of it."""
+    return Document({**document.fields, **given}, document.body, document.has_front_matter or bool(given))
 
 
 def _is_page(file: Path) -> bool:
@@ -167,48 +177,42 @@ def _place(folder: Path, item: str, what: str, report: Report) -> Path | None:
     return None
 
 
-def _skill_file(folder: Path) -> Path | None:
+def _skill_file(walk: Walk, folder: Path) -> Path | None:
     try:
-        return next((entry for entry in folder.iterdir() if entry.name.lower() == "skill.md" and entry.is_file()), None)
+        files = [entry for entry in folder.iterdir() if entry.name.lower() == "skill.md"]
     except OSError:
         return None
+    for file in files:
+        if why := walk.why_not(file):
+            walk.refuse(file, why)
+        elif file.is_file():
+            return file
+    return None
 
 
-def _skills_below(place: Path, folder: Path, report: Report, depth: int = 0) -> Iterator[Path]:
+def _skills_below(place: Path, walk: Walk, depth: int = 0) -> Iterator[Path]:
     """Yield the skills of a folder; what lies below one belongs to it."""
-    if (file := _skill_file(place)) is not None:
+    if why := walk.why_not(place):
+        walk.refuse(place, why)
+        return
+    if (file := _skill_file(walk, place)) is not None:
         yield file
         return
-    for entry in _entries(place, folder, report):
+    for entry in _entries(place, walk):
         if depth < DEEPEST and entry.is_dir():
-            yield from _skills_below(entry, folder, report, depth + 1)
+            yield from _skills_below(entry, walk, depth + 1)
 
 
-def _below(place: Path, folder: Path, report: Report, depth: int = 0) -> Iterator[Path]:
-    for entry in _entries(place, folder, report):
+def _below(place: Path, walk: Walk, depth: int = 0) -> Iterator[Path]:
+    for entry in _entries(place, walk):
         if entry.is_file():
             yield entry
         elif depth < DEEPEST and entry.is_dir():
-            yield from _below(entry, folder, report, depth + 1)
+            yield from _below(entry, walk, depth + 1)
 
 
-def _entries(place: Path, folder: Path, report: Report) -> list[Path]:
-    try:
-        entries = sorted(entry for entry in place.iterdir() if entry.name not in _LEFT_OUT and entry.name[0] != ".")
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        report.refuse(_shown(place, folder), f"It cannot be read: {error.strerror}.")
-        return []
-    kept = []
-    for entry in entries[:MOST]:
-        if entry.is_symlink() and inside(folder, _shown(entry, folder)) is None:
-            report.refuse(_shown(entry, folder), "The link leads out of the plugin's folder, or nowhere.")
-        elif entry.is_symlink() and entry.resolve() in place.resolve().parents:
-            report.refuse(_shown(entry, folder), "The link leads to a folder that it lies in.")
-        else:
-            kept.append(entry)
-    return kept
+def _entries(place: Path, walk: Walk) -> list[Path]:
+    return [entry for entry in walk.entries(place) if entry.name not in _LEFT_OUT]
 
 
 def _document(file: Path, part: str, report: Report) -> Document | None:

@@ -6,7 +6,7 @@ import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.events import PluginChanged, ToolFinished
+from atlas_sdk.events import PluginChanged, SettingChanged, ToolFinished
 from atlas_sdk.services.events import EVENTS
 
 from .history import note_call
@@ -23,6 +23,8 @@ async def watch(ctx: PluginContext) -> None:
             if isinstance(numbered.event, PluginChanged):
                 reload.plugins_changed()
             try:
+                if isinstance(numbered.event, SettingChanged) and numbered.event.secret:
+                    await reload.try_again(numbered.event.secret)
                 if isinstance(numbered.event, ToolFinished):
                     await note_call(ctx, numbered.event)
                 await monitors.see(numbered.event)

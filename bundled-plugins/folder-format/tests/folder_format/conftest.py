@@ -77,15 +77,17 @@ def open_with(tmp_path: Path, installed: Found, model: Model) -> OpenWith:
 
     @asynccontextmanager
     async def opened(
-        *folders: Path, settings: dict[str, Any] | None = None, more: tuple[str, ...] = ()
+        *folders: Path,
+        settings: dict[str, Any] | None = None,
+        more: tuple[str, ...] = (),
+        read: tuple[Manifest, ...] = (),
     ) -> AsyncIterator[App]:
         home = Home(tmp_path / "home", "default")
         home.make()
         manifests = {name: installed.manifests[name] for name in (*ON, *more)}
         manifests["model"] = Manifest("model", source="bundled", module="model", on=True, providers=("*",))
         chosen = {}
-        for folder in folders:
-            manifest = read_manifest(folder, source="folder")
+        for manifest in (*(read_manifest(folder, source="folder") for folder in folders), *read):
             manifests[manifest.name] = manifest
             chosen[manifest.name] = {"on": True, "consent": digest(manifest), "settings": settings or {}}
         (home.data / "plugins.json").write_text(json.dumps(chosen))

@@ -11,7 +11,7 @@ from atlas_folder_format.contents import read_contents
 from atlas_folder_format.folders import Folders
 from atlas_folder_format.plugin import HOOKS, folder_plugin
 from atlas_folder_format.prompts import Words
-from atlas_folder_format.tool_names import arguments_of_atlas, fits, to_atlas
+from atlas_sdk.claude_names import atlas_arguments, atlas_names, call_fits
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.home import HOME
@@ -201,12 +201,12 @@ def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atl
     ],
 )
 def test_a_hooks_condition_fits_one_of_the_commands(rule: str, command: str, fit: bool) -> None:
-    assert fits(rule, ("Bash", "run_command"), {"command": command}) == fit
+    assert call_fits(rule, ("Bash", "run_command"), {"command": command}) == fit
 
 
 def test_names_are_translated_both_ways() -> None:
-    assert to_atlas(("Task", "Glob", "Grep", "Skill")) == ("delegate", "find_files", "use_skill")
-    assert arguments_of_atlas("Bash", {"command": "ls", "timeout": 5000, "description": "d"}) == {
+    assert atlas_names(("Task", "Glob", "Grep", "Skill")) == ("delegate", "find_files", "use_skill")
+    assert atlas_arguments("run_command", {"command": "ls", "timeout": 5000, "description": "d"}) == {
         "command": "ls",
         "timeout": 5,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ def test_a_command_gives_way_to_the_skill_of_its_name(folder: Path) -> None:
     contents = read(folder, {"skills/tidy/SKILL.md": SKILL, "commands/tidy.md": "Tidy."})
 
     assert contents.commands == ()
-    assert "The command tidy gives way to the skill of that name." in contents.report.warnings
+    assert refused(contents)["command tidy"] == "A skill of the plugin has its name, and the skill is used."
 
 
 def test_what_leads_out_of_the_folder_is_refused(folder: Path) -> None:
@@ -155,7 +156,7 @@ def test_what_leads_out_of_the_folder_is_refused(folder: Path) -> None:
     assert contents.commands == ()
     assert contents.agents == ()
     assert refused(contents) == {
-        "commands/link.md": "The link leads out of the plugin's folder, or nowhere.",
+        "commands/link.md": "The link leads out of the plugin's folder.",
         "agents ../secret.md": "The path leads out of the plugin's folder.",
         "hooks /../../etc/passwd": "The path leads out of the plugin's folder.",
     }
@@ -192,6 +193,113 @@ def test_a_folder_of_a_marketplace_without_a_manifest_takes_its_entry(folder: Pa
 
     assert contents.name == "sample-kit"
     assert names(contents.skills) == ["a"]
+
+
+def test_what_a_marketplace_above_a_folder_says_of_it_stands_for_its_manifest(folder: Path) -> None:
+    entry = {
+        "name": "other",
+        "source": "./sample-kit",
+        "strict": False,
+        "description": "Keeps it tidy.",
+        "hooks": hook("Stop", "true"),
+        "mcpServers": {"clock": {"command": "clock"}},
+        "lspServers": {"ruby": {"command": "ruby-lsp"}},
+    }
+    listed = {"plugins": [{"name": "another", "source": "./another", "skills": "./lib"}, entry]}
+    write(folder.parent, {".claude-plugin/marketplace.json": listed})
+    contents = read(folder, {"skills/tidy/SKILL.md": SKILL})
+    manifest = read_manifest(folder, source="folder")
+
+    assert (contents.counts()["skills"], contents.counts()["hooks"], contents.counts()["mcp"]) == (1, 1, 1)
+    assert "lspServers ruby" in refused(contents)
+    assert (manifest.name, manifest.description) == ("sample-kit", "Keeps it tidy.")
+    assert manifest.adds == contents.parts.adds()
+
+
+def test_a_marketplace_above_says_nothing_of_a_folder_with_a_manifest_or_of_another(folder: Path) -> None:
+    listed = {"plugins": [{"name": "other", "source": "sample-kit", "hooks": hook("Stop", "true")}]}
+    write(folder.parent, {".claude-plugin/marketplace.json": listed})
+
+    assert read(folder, {MANIFEST: {"name": "sample-kit"}}).parts.hooks == ()
+    assert read(folder.parent / "third", {"skills/tidy/SKILL.md": SKILL}).parts.hooks == ()
+
+
+def test_a_marketplace_that_is_a_link_is_not_followed(folder: Path) -> None:
+    listed = {"plugins": [{"name": "sample-kit", "source": "./", "hooks": hook("Stop", "true")}]}
+    write(folder.parent, {"elsewhere.json": listed})
+    write(folder, {"skills/tidy/SKILL.md": SKILL})
+    (folder / ".claude-plugin").mkdir()
+    (folder / ".claude-plugin" / "marketplace.json").symlink_to(folder.parent / "elsewhere.json")
+
+    assert read(folder, {}).parts.hooks == ()
+
+
+def test_a_bare_name_in_a_marketplace_lies_in_its_folder_of_plugins(folder: Path) -> None:
+    entry = {"name": "sample-kit", "source": "sample-kit", "hooks": hook("Stop", "true")}
+    listed = {"metadata": {"pluginRoot": f"./{folder.parent.name}"}, "plugins": [entry]}
+    write(folder.parent.parent, {".claude-plugin/marketplace.json": listed})
+
+    assert len(read(folder, {"skills/tidy/SKILL.md": SKILL}).parts.hooks) == 1
+
+
+def test_skills_and_commands_may_be_called_build(folder: Path) -> None:
+    contents = read(folder, {"skills/build/SKILL.md": SKILL, "commands/dist/now.md": "Do it."})
+
+    assert names(contents.skills) == ["build"]
+    assert names(contents.commands) == ["dist:now"]
+
+
+def test_a_command_that_the_manifest_describes_is_one_and_goes_by_that_description(folder: Path) -> None:
+    described = {"tidy": {"source": "./commands/tidy.md", "description": "Said in the manifest."}}
+    contents = read(folder, {MANIFEST: {"name": "sample-kit", "commands": described}, "commands/tidy.md": "Tidy."})
+
+    assert [(command.name, command.description) for command in contents.commands] == [("tidy", "Said in the manifest.")]
+    assert contents.report.refused == []
+
+
+def test_of_a_server_that_is_described_twice_the_manifest_has_the_last_word(folder: Path) -> None:
+    twice = {"same": {"command": "one"}, "other": {"command": "two"}}
+    files = {
+        ".mcp.json": {"mcpServers": {"same": {"command": "one"}, "other": {"command": "old"}}},
+        MANIFEST: {"name": "sample-kit", "mcpServers": twice},
+    }
+    contents = read(folder, files)
+
+    assert {server.name: server.config["command"] for server in contents.parts.mcp} == {"same": "one", "other": "two"}
+    assert contents.report.refused == []
+    assert contents.report.warnings == [
+        "The mcp server other is described twice; it is started as mcpServers in the manifest has it."
+    ]
+
+
+def test_a_folder_of_hooks_without_their_file_and_a_hook_without_a_command_are_named_as_such(folder: Path) -> None:
+    contents = read(
+        folder,
+        {MANIFEST: {"name": "sample-kit", "hooks": ["./hooks", {"event": "Stop", "script": "x.py"}]}, "hooks/x.py": ""},
+    )
+
+    assert refused(contents)["hooks ./hooks"] == "There is no hooks.json in it."
+    assert refused(contents)["hooks in the manifest: Stop"] == "It has no command."
+
+
+def test_hooks_that_run_what_is_missing_or_no_program_are_told_of(folder: Path) -> None:
+    commands = ["${CLAUDE_PLUGIN_ROOT}/a.sh --fast", '"$CLAUDE_PLUGIN_ROOT"/b.sh', "bash ${CLAUDE_PLUGIN_ROOT}/a.sh"]
+    hooks = [{"hooks": [{"type": "command", "command": command}]} for command in commands]
+    contents = read(folder, {"hooks/hooks.json": {"hooks": {"Stop": hooks}}, "a.sh": "true"})
+
+    assert len(contents.parts.hooks) == len(commands)
+    assert "Its hooks run what is not there: b.sh." in contents.report.warnings
+    if sys.platform != "win32":
+        assert "Its hooks run what is not marked as a program (chmod +x): a.sh." in contents.report.warnings
+
+
+def test_hooks_that_run_what_there_is_are_no_news(folder: Path) -> None:
+    command = 'node "${CLAUDE_PLUGIN_ROOT}/run.js"; test -d ${CLAUDE_PLUGIN_ROOT}/data'
+    contents = read(
+        folder, {MANIFEST: {"name": "sample-kit"}, "hooks/hooks.json": hook("Stop", command), "run.js": "//"}
+    )
+
+    assert contents.report.warnings == []
 
 
 @pytest.mark.parametrize(

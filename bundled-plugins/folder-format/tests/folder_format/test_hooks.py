@@ -11,6 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas_folder_format.answer import answer_of
+from atlas_folder_format.process import Ended
+from atlas_sdk.hook_events import read_answer
 from atlas_sdk.messages import Message, ToolResultPart
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.model_script import Reply, call
@@ -54,7 +57,8 @@ async def test_a_hook_is_told_of_a_call_in_claude_codes_words(
         text = await anyio.Path(said["transcript_path"]).read_text()
         lines = [json.loads(line) for line in text.splitlines()]
         assert [line["message"]["content"][0].get("text") for line in lines][-2] == "go"
-        assert lines[-1]["message"]["content"][0]["type"] == "tool_use"
+        call = lines[-1]["message"]["content"][0]
+        assert (call["type"], call["name"], call["input"]) == ("tool_use", "Read", said["tool_input"])
         assert '"role":"assistant"' in text
 
 
@@ -70,12 +74,12 @@ async def test_a_matcher_may_name_atlass_tool(folder: Path, tmp_path: Path, open
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("echo 'not this one' >&2; exit 2", "Not run: the plugin sample-kit blocked it. not this one"),
+        ("echo 'not this one' >&2; exit 2", "Not run: a hook of sample-kit refused it: not this one"),
         (
             """echo '{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "secret"}}'""",
-            "Not run: the plugin sample-kit blocked it. secret",
+            "Not run: a hook of sample-kit refused it: secret",
         ),
-        ("""echo '{"decision": "block", "reason": "old way"}'""", "Not run: the plugin sample-kit blocked it. old way"),
+        ("""echo '{"decision": "block", "reason": "old way"}'""", "Not run: a hook of sample-kit refused it: old way"),
         ("""echo '{"hookSpecificOutput": {"additionalContext": "mind the gap"}}'""", "mind the gap"),
         ("echo broken >&2; exit 1", "hello"),
         ("echo '{not json'", "hello"),
@@ -93,6 +97,117 @@ async def test_what_a_hook_answers_before_a_call(
 
         assert said in result(path)
         assert ("hello" in result(path)) == ("Not run" not in said)
+
+
+ROUGH = {
+    "prints 10 MB": ("head -c 10000000 /dev/zero | tr '\\0' x", "hello"),
+    "prints 10 MB of JSON": ("printf '{\"a\": \"'; head -c 10000000 /dev/zero | tr '\\0' x; printf '\"}'", "hello"),
+    "says no at length": ("head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 2", "Not run"),
+    "prints what is no UTF-8": ("printf '\\xff\\xfe'", "hello"),
+    "says no in no UTF-8": ("printf 'no\\xff' >&2; exit 2", "Not run: a hook of sample-kit refused it: no\ufffd"),
+    "closes its input": ("exec <&-; sleep 0.05", "hello"),
+    "closes its output": ("exec >&- 2>&-", "hello"),
+    "says no without a reason": ("exit 2", "It gave no reason."),
+    "is killed": ("kill -9 $$", "hello"),
+    "nests deep": ("printf '{\"a\": '; head -c 200000 /dev/zero | tr '\\0' '['", "hello"),
+    "says a long number": ("printf '{\"a\": '; head -c 20000 /dev/zero | tr '\\0' 9; printf '}'", "hello"),
+}
+ANSWERS: list[tuple[Any, str]] = [
+    ({"decision": ["block"]}, "hello"),
+    ({"decision": 2, "reason": 5, "systemMessage": {}, "continue": "no", "stopReason": 3}, "hello"),
+    ({"decision": "block", "reason": {"why": 1}}, "refused it: a hook refused it"),
+    ({"decision": "block", "hookSpecificOutput": {"updatedInput": 5, "permissionDecision": "perhaps"}}, "Not run"),
+    ({"hookSpecificOutput": {"permissionDecision": "deny", "updatedInput": [1]}}, "Not run"),
+    ({"hookSpecificOutput": ["deny"], "decision": "deny"}, "Not run"),
+    ({"hookSpecificOutput": {"updatedInput": "notes.txt"}}, "hello"),
+    ({"hookSpecificOutput": {"updatedInput": {"file_path": 5}}}, "Not run"),
+    ({"hookSpecificOutput": {"updatedInput": {}}}, "Not run"),
+    ({"hookSpecificOutput": {"additionalContext": ["x"]}}, "hello"),
+    ({"decision": "block", "reason": "half \ud83d"}, "half \ufffd"),
+]
+
+
+@pytest.mark.parametrize("way", ROUGH)
+async def test_a_hook_that_behaves_badly_harms_only_itself(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model, way: str
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    model.provider.add(reads(), "Done.")
+    write(folder, {"hooks/hooks.json": hook("PreToolUse", ROUGH[way][0])})
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "x" * 300_000)
+
+        assert ROUGH[way][1] in result(path)
+        assert len(result(path)) < 30_000
+
+
+@pytest.mark.parametrize(("answer", "said"), ANSWERS)
+async def test_what_an_answer_means_holds_whatever_else_is_in_it(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model, answer: Any, said: str
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    model.provider.add(reads(), "Done.")
+    write(
+        folder, {"answer.json": answer, "hooks/hooks.json": hook("PreToolUse", 'cat "$CLAUDE_PLUGIN_ROOT/answer.json"')}
+    )
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "go")
+
+        assert said in result(path)
+        assert ("hello" in result(path)) == (said == "hello")
+
+
+async def test_two_hundred_hooks_run_a_few_at_a_time(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    model.provider.add(reads(), "Done.")
+    line = 'mkdir -p "$CLAUDE_PLUGIN_DATA/at"; mktemp "$CLAUDE_PLUGIN_DATA/at/XXXXXX"'
+    commands = [{"type": "command", "command": f"{line} # {number}"} for number in range(199)] + [
+        {"type": "command", "command": "exit 2"}
+    ]
+    write(folder, {"hooks/hooks.json": {"PreToolUse": [{"hooks": commands}]}})
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "go")
+
+        assert "It gave no reason." in result(path)
+        assert len(list((tmp_path / "home/plugin-data/sample-kit/at").iterdir())) == 199
+
+
+async def test_a_hook_that_does_not_listen_to_the_end_of_its_time_is_killed(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    command = (
+        """trap '' TERM; (env -i setsid sleep 60 & echo $! > "$CLAUDE_PLUGIN_DATA/child"); while :; do sleep 1; done"""
+    )
+    write(folder, {"hooks/hooks.json": hook("PreToolUse", command, timeout=0.3)})
+    model.provider.add(reads(), "Done.")
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, tmp_path), "go")
+
+        assert "hello" in result(path)
+        assert not _runs(int((tmp_path / "home/plugin-data/sample-kit/child").read_text()))
+
+
+async def test_what_a_hook_leaves_in_its_session_has_as_long_as_the_hook_had(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    line = 'sleep 60 >/dev/null 2>&1 & echo $! > "$CLAUDE_PLUGIN_DATA/child"'
+    away = 'env -i setsid sleep 60 >/dev/null 2>&1 & echo $! > "$CLAUDE_PLUGIN_DATA/away"'
+    write(folder, {"hooks/hooks.json": hook("SessionStart", f"{line}; {away}", timeout=0.5)})
+    model.provider.add("Hello.")
+    async with open_with(folder) as app:
+        await say(app, await start(app, tmp_path), "go")
+        child, away_child = (
+            int((tmp_path / f"home/plugin-data/sample-kit/{one}").read_text()) for one in ("child", "away")
+        )
+        assert _runs(child)
+        with anyio.fail_after(5):
+            while _runs(child):
+                await anyio.sleep(0.02)
+        assert _runs(away_child)
+    assert not _runs(away_child)
 
 
 async def test_a_hook_rewrites_a_calls_arguments(
@@ -140,7 +255,7 @@ async def test_after_a_call_a_hook_is_told_what_it_answered(
         path = await say(app, await start(app, tmp_path), "go")
 
         assert "hi" in told(tmp_path)["tool_response"]["stdout"]
-        assert "[The plugin sample-kit says: look again]" in result(path)
+        assert "look again" in result(path)
 
 
 async def test_a_call_that_failed_has_its_own_event(
@@ -305,3 +420,19 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(
+    ("printed", "context"),
+    [
+        ('{"async": true, "asyncTimeout": 1000}', None),
+        ('{"async": true}\nsome line\n{"hookSpecificOutput": {"additionalContext": "Ready."}}', "Ready."),
+        ('{"async": true}\n{"metrics": 1}', None),
+        ("{not json}\nbut words", "{not json}\nbut words"),
+    ],
+)
+def test_a_promise_to_answer_later_is_no_answer(printed: str, context: str | None) -> None:
+    said, wrong = answer_of("SessionStart", Ended(0, printed, ""))
+
+    assert read_answer("SessionStart", said).context == (context or "")
+    assert wrong == ""

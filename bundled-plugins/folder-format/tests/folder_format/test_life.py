@@ -11,10 +11,12 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas_folder_format import monitor_runs
+from atlas_folder_format import monitor_runs, reload
 from atlas_folder_format.reload import Reload
 from atlas_kernel.app import App, open_app
 from atlas_kernel.discovery import Found
+from atlas_kernel.lifecycle import GONE
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest_file import digest, read_manifest
 from atlas_sdk.testing.model_script import Reply, call
@@ -48,26 +50,26 @@ async def until(what: Callable[[], bool]) -> None:
 
 async def test_a_folder_is_loaded_anew_once_it_was_saved(home: Home) -> None:
     async with open_app(home, environ={}) as app:
-        reload = watching(app)
-        await reload.look()
+        watch = watching(app)
+        await watch.look()
         write(home.plugins / "sample-kit", {"commands/two.md": "Two."})
-        await reload.look()
+        await watch.look()
         assert "sample-kit:two" not in app.generations.current.commands  # it may be being written still
-        await reload.look()
+        await watch.look()
 
         assert {"sample-kit:one", "sample-kit:two"} <= set(app.generations.current.commands)
         number = app.generations.current.number
-        assert await reload.look()
+        assert await watch.look()
         assert app.generations.current.number == number
 
 
 async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) -> None:
     async with open_app(home, environ={}) as app:
-        reload = watching(app)
-        await reload.look()
+        watch = watching(app)
+        await watch.look()
         write(home.plugins / "sample-kit", {".mcp.json": {"x": {"command": "x"}}})
         for _ in range(2):
-            await reload.look()
+            await watch.look()
         row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
 
         assert row.state == "waiting"
@@ -76,10 +78,10 @@ async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) ->
 
 async def test_a_folder_that_comes_is_on_the_list(home: Home) -> None:
     async with open_app(home, environ={}) as app:
-        reload = watching(app)
-        await reload.look()
+        watch = watching(app)
+        await watch.look()
         write(home.plugins / "second-kit", {"commands/one.md": "One."})
-        await reload.look()
+        await watch.look()
         rows = {row.name: row.state for row in await app.plugins.list() if row.source == "folder"}
 
         assert rows == {"sample-kit": "on", "second-kit": "off"}
@@ -87,23 +89,108 @@ async def test_a_folder_that_comes_is_on_the_list(home: Home) -> None:
 
 async def test_what_a_program_writes_beside_itself_loads_nothing_anew(home: Home) -> None:
     async with open_app(home, environ={}) as app:
-        reload = watching(app)
-        await reload.look()
+        watch = watching(app)
+        await watch.look()
         number = app.generations.current.number
         write(
             home.plugins / "sample-kit", {"hooks/__pycache__/a.pyc": "x", "hooks/last.log": "x", "state/s.json": "{}"}
         )
         for _ in range(3):
-            await reload.look()
+            await watch.look()
 
         assert app.generations.current.number == number
 
 
-async def test_without_folders_nothing_is_looked_at(home: Home) -> None:
+async def test_without_folders_that_are_on_no_file_is_looked_at(home: Home) -> None:
     async with open_app(home, environ={}) as app:
         await app.plugins.disable("sample-kit")
 
         assert not await watching(app).look()
+
+
+async def listed(app: App) -> dict[str, tuple[str, str]]:
+    return {row.name: (row.state, row.why) for row in await app.plugins.list() if row.source == "folder"}
+
+
+async def test_a_folder_that_comes_while_none_is_on_is_found(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        await app.plugins.disable("sample-kit")
+        watch = watching(app)
+        await watch.look()
+        write(home.plugins / "second-kit", {".claude-plugin/plugin.json": {"name": "second-kit", "version": "1"}})
+        await watch.look()
+        came = await listed(app)
+        write(home.plugins / "second-kit", {".claude-plugin/plugin.json": {"name": "other-kit"}})
+        await watch.look()
+
+        assert came == {"sample-kit": ("off", ""), "second-kit": ("off", "")}
+        assert set(await listed(app)) == {"sample-kit", "other-kit"}
+
+
+async def test_it_is_found_by_itself_within_seconds(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload, "REST_SECONDS", 0.02)
+    async with open_app(home, environ={}) as app:
+        await app.plugins.disable("sample-kit")
+        write(home.plugins / "second-kit", {"commands/one.md": "One."})
+        with anyio.fail_after(10):
+            while "second-kit" not in await listed(app):
+                await anyio.sleep(0.02)
+
+
+async def test_a_folder_that_vanishes_is_off_and_says_so_until_it_is_back(home: Home) -> None:
+    async with open_app(home, environ={}) as app:
+        watch = watching(app)
+        await watch.look()
+        (home.plugins / "sample-kit").rename(home.plugins / ".sample-kit")
+        await watch.look()
+        gone = await listed(app)
+        commands = set(app.generations.current.commands)
+        with pytest.raises(NotFoundError, match="it is gone"):
+            await app.plugins.enable("sample-kit")
+        (home.plugins / ".sample-kit").rename(home.plugins / "sample-kit")
+        await watch.look()
+
+        assert gone["sample-kit"] == ("broken", GONE.format(name="sample-kit"))
+        assert "sample-kit:one" not in commands
+        assert await listed(app) == {"sample-kit": ("on", "")}
+        assert "sample-kit:one" in app.generations.current.commands
+
+
+async def test_a_folder_that_is_gone_is_forgotten_when_it_is_turned_off(home: Home) -> None:
+    (home.plugins / "sample-kit").rename(home.folder / "elsewhere")
+    async with open_app(home, environ={}) as app:
+        assert set(await listed(app)) == {"sample-kit"}
+        await app.plugins.disable("sample-kit")
+
+        assert await listed(app) == {}
+
+
+async def test_a_folder_with_another_ones_name_says_whose(home: Home) -> None:
+    write(home.plugins / "zz-copy", {".claude-plugin/plugin.json": {"name": "sample-kit"}})
+    async with open_app(home, environ={}) as app:
+        rows = await listed(app)
+
+    assert rows["sample-kit"] == ("on", "")
+    there = home.plugins / "sample-kit"
+    said = f"A plugin is named sample-kit already: {there}. Rename this one."
+    assert rows["plugins/zz-copy"] == ("broken", said)
+
+
+async def test_the_list_shows_what_lies_there_now(home: Home) -> None:
+    chosen = json.loads((home.data / "plugins.json").read_text())
+    (home.data / "plugins.json").write_text(
+        json.dumps({**chosen, "gateway": {"on": True}, "sample-kit": {"on": False}})
+    )
+    async with open_app(home, environ={}) as app:
+        method = app.methods()["plugin.list"]
+        number = app.generations.current.number
+        write(home.plugins / "sample-kit", {"hooks/hooks.json": hook("Stop", "true")})
+        first = {row.name: row.declares for row in (await method.run(method.params(), None)).plugins}
+        second = await method.run(method.params(), None)
+
+        assert first["sample-kit"] == {"hook_commands": ["Stop: true"]}
+        assert {row.name: row.declares for row in second.plugins} == first
+        assert app.generations.current.number == number + 1
 
 
 async def test_a_folder_turned_on_and_off_twice_leaves_nothing_behind(home: Home) -> None:

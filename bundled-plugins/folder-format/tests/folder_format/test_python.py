@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from atlas_kernel.app import App
 from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenWith, say, start, write
@@ -60,3 +62,44 @@ async def test_python_that_does_not_load_turns_its_folder_off_with_the_reason(
         assert rows["sample-kit"].state == "broken"
         assert ("boom" if has_register else "does not run it") in rows["sample-kit"].why
         assert rows["files"].state == "on"
+
+
+NEEDY = """
+def register(ctx):
+    if ctx.secret("KIT_KEY") is None:
+        raise RuntimeError("there is no KIT_KEY")
+
+    async def greet(arguments, host):
+        return f"Hello from {city}"
+
+    city = ctx.setting("city")
+    ctx.register_tool("greet", "Greet.", {"type": "object", "properties": {}}, greet, read_only=True)
+"""
+NEEDS = {"tools": ["greet"], "secrets": [{"name": "KIT_KEY"}], "settings": [{"name": "city", "default": "Rome"}]}
+
+
+async def ask(app: App, called: str, **params: Any) -> None:
+    method = app.methods()[called]
+    await method.run(method.params(**params), None)
+
+
+async def greeting(app: App) -> str:
+    """Wait until the tool is there, and run it."""
+    with anyio.fail_after(10):
+        while "greet" not in app.generations.current.tools:
+            await anyio.sleep(0.01)
+    return str(await app.generations.current.tools["greet"].tool.run({}, None))
+
+
+async def test_what_lacked_a_secret_is_loaded_once_it_is_stored_and_a_setting_takes_effect(
+    folder: Path, open_with: OpenWith
+) -> None:
+    write(folder, {".claude-plugin/plugin.json": {"name": "sample-kit", "atlas": NEEDS}, "__init__.py": NEEDY})
+    async with open_with(folder, more=("vault", "gateway")) as app:
+        assert "there is no KIT_KEY" in next(row.why for row in await app.plugins.list() if row.name == "sample-kit")
+        await ask(app, "secret.set", name="KIT_KEY", value="a-key-of-the-kit")
+        first = await greeting(app)
+        await ask(app, "plugin.set", name="sample-kit", setting="city", value="Lisbon")
+        second = await greeting(app)
+
+    assert (first, second) == ("Hello from Rome", "Hello from Lisbon")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NeedsConsentError, ServerError
 from atlas_sdk.homes import replace_file
+from atlas_sdk.own_environment import conceal
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import VAULT
@@ -145,6 +146,7 @@ class Gateway:
         """Keep what our commands leave behind among our descendants, and let it go once it has ended."""
         import trio
 
+        conceal()
         keep_orphans()
         ended: frozenset[int] = frozenset()
         while IS_KNOWN:

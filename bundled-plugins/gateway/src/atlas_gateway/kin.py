@@ -32,7 +32,15 @@ def holds_peer(server_port: int, peer_port: int) -> bool:
     if not IS_KNOWN:
         return False
     inodes = {f"socket:[{inode}]" for inode in _inodes(peer_port, server_port)}
-    return bool(inodes) and any(inodes & set(_open_files(process)) for process in _descendants(os.getpid()))
+    if not inodes:
+        return False
+    ours = set(_descendants(os.getpid()))
+    held = {process: _open_files(process) for process in ours}
+    if any(files is not None and inodes & files for files in held.values()):
+        return True
+    # A program may shut its files to who looks (PR_SET_DUMPABLE): then it is ours unless somebody else has it.
+    hides = any(files is None for files in held.values())
+    return hides and not any(inodes & (_open_files(process) or set()) for process in pids() if process not in ours)
 
 
 def reap(seen: frozenset[int]) -> frozenset[int]:
@@ -64,6 +72,8 @@ def _processes() -> Iterator[Seen]:
 def _descendants(root: int) -> Iterator[int]:
     children: dict[int, list[int]] = {}
     for one in _processes():
+        if one.is_gone:
+            continue  # it holds nothing any more, and shows nothing
         children.setdefault(one.parent, []).append(one.pid)
     waiting = list(children.get(root, ()))
     while waiting:
@@ -72,8 +82,15 @@ def _descendants(root: int) -> Iterator[int]:
         waiting += children.get(process, ())
 
 
-def _open_files(process: int) -> Iterator[str]:
-    with suppress(OSError):
+def _open_files(process: int) -> set[str] | None:
+    """Return what a process has open; None for one that does not let us look."""
+    found = set()
+    try:
         for entry in os.scandir(_PROC / str(process) / "fd"):
             with suppress(OSError):
-                yield os.readlink(entry.path)  # noqa: PTH115  # the kernel's text, no path
+                found.add(os.readlink(entry.path))  # noqa: PTH115  # the kernel's text, no path
+    except PermissionError:
+        return None
+    except OSError:
+        return set()
+    return found

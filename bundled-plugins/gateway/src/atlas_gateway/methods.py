@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+import anyio.to_thread
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import NumberedEvent
+from atlas_sdk.manifest_file import is_other_on_disk
 from atlas_sdk.messages import FilePart, ImagePart, Message, Part, Sender, TextPart
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Attachment, Conversation, Origin, Turn
@@ -253,7 +255,10 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Events(events=await services.need(STORE).events(**dict(params)))
 
     async def plugin_list(params: Nothing, caller: Caller) -> BaseModel:
-        return Plugins(plugins=await services.need(PLUGINS).list())
+        home, plugins = services.need(HOME), services.need(PLUGINS)
+        if await anyio.to_thread.run_sync(is_other_on_disk, ctx.home / "plugins", home.manifests()):
+            await plugins.refresh()  # a folder that came or went just now is told of as it is
+        return Plugins(plugins=await plugins.list())
 
     async def plugin_enable(params: PluginEnable, caller: Caller) -> BaseModel:
         return await services.need(PLUGINS).enable(params.name, consent=params.consent)
@@ -262,7 +267,11 @@ def methods(ctx: PluginContext) -> list[Method]:
         return await services.need(PLUGINS).disable(params.name)
 
     async def plugin_set(params: PluginSet, caller: Caller) -> BaseModel:
-        await services.need(PLUGINS).set(params.name, params.setting, params.value)
+        plugins = services.need(PLUGINS)
+        await plugins.set(params.name, params.setting, params.value)
+        [row] = [row for row in await plugins.list() if row.name == params.name]
+        if row.source != "bundled" and row.state in ("on", "broken"):
+            await plugins.refresh(params.name)  # it may have read the setting as it was loaded
         return Nothing()
 
     async def setting_list(params: Nothing, caller: Caller) -> BaseModel:

@@ -1,10 +1,12 @@
-"""What an address means: a repository, an archive, a folder of this computer, or a package. Pure."""
+"""What an address means: a repository, an archive, a folder of this computer, or a package."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -58,7 +60,7 @@ def parse(text: str, *, ref: str = "", here: Path) -> Address:
         return Address("package", found[1], ref=found[2] or ref)
     raise MisuseError(
         f"{text[:80]!r} is no address of a plugin.",
-        hint="Give owner/repo, a git address, a folder, an archive, a wheel, or a package's name.",
+        hint="Give owner/repo, a git address, a folder (./name), an archive, a wheel, or a package's name.",
     )
 
 
@@ -78,7 +80,7 @@ def _local(path: Path, folder: str, ref: str) -> Address:
         raise MisuseError("--ref goes with a repository or a package: a folder or a file is taken as it is.")
     path = path.resolve()
     if not path.exists():
-        raise MisuseError(f"There is no {path}.")
+        raise MisuseError(f"There is no file or folder {path}.", hint=_near(path))
     if path.is_dir():
         return Address("folder", str(path), folder)
     if path.suffix == ".whl" and not folder:
@@ -86,6 +88,15 @@ def _local(path: Path, folder: str, ref: str) -> Address:
     if path.name.endswith(ARCHIVES):
         return Address("archive", str(path), folder)
     raise MisuseError(f"{path} is no plugin.", hint="Give a folder, a .tar.gz, a .zip or a .whl.")
+
+
+def _near(path: Path) -> str:
+    """Return what of the same folder was perhaps meant."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(one.name for one in path.parent.iterdir() if not one.name.startswith("."))
+    near = get_close_matches(path.name, names, 1)
+    return f"Did you mean {path.parent / near[0]}?" if near else "Check the spelling, and the folder you are in."
 
 
 def _url(place: str) -> Kind:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json as json_module
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.manifest_file import in_words
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -30,7 +33,11 @@ def install(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         params = {"address": absolute(address, Path.cwd()), "ref": ref, "force": force}
-        found = client.request("plugin.install", params, timeout=None)
+        try:
+            found = client.request("plugin.install", params, timeout=None)
+        except AtlasError as error:
+            error.hint = meant_here(address, Path.cwd()) or error.hint
+            raise
     _show(found, "Installed", json=json)
 
 
@@ -59,6 +66,16 @@ def absolute(address: str, here: Path) -> str:
     return address
 
 
+def meant_here(address: str, here: Path) -> str:
+    """Return a hint where an address that is no path names something that lies here."""
+    place = address.partition("#")[0]
+    if absolute(address, here) == address and place and "://" not in place and not place.startswith(("/", "-")):
+        with suppress(OSError):
+            if (here / place).exists():
+                return f"There is {place} here: a path begins with ./ (atlas plugins install ./{address})."
+    return ""
+
+
 def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
     if json:
         print(json_module.dumps(found, ensure_ascii=False, indent=2))
@@ -68,7 +85,7 @@ def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
     print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
     if found["description"]:
         print(found["description"])
-    print(f"It declares {declares(found['declares'])}")
+    print(f"It declares {in_words(found['declares'])}")
     if found["state"] == "on":
         print("It is on, since it declares what you agreed to.")
     elif found["grew"]:
@@ -77,14 +94,3 @@ def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
         print(found["why"])
     else:
         print(f"It is off. Turn it on with: atlas plugins enable {found['name']}.")
-
-
-def declares(what: dict[str, Any] | None) -> str:
-    """Say what consent would be given to."""
-    parts = [
-        f"{kind}: {', '.join(str(one) for one in names)}" if isinstance(names, list) else kind
-        for kind, names in (what or {}).items()
-        if kind != "python"
-    ]
-    code = " Its code runs inside Atlas." if (what or {}).get("python") else ""
-    return ("; ".join(parts) + "." if parts else "nothing.") + code

@@ -62,7 +62,7 @@ def _get(url: str, take: Callable[[bytes], Any], most_bytes: int) -> None:
             raise AtlasError(f"{host} answered {error.code} for {_shown(url)}.", hint="Try again later.") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
-        said = str(reason) or type(reason).__name__
+        said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
         raise AtlasError(
             f"{host} could not be reached: {said[:200].rstrip('.')}.", hint="Check the connection.", code="unreachable"
         ) from error

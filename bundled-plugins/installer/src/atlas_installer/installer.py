@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from atlas_sdk.archives import copy_folder
+from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -23,7 +23,7 @@ from atlas_sdk.services.plugins import PLUGINS, PluginRow
 from . import download, packages
 from .address import Address, parse
 from .packages import BESIDE
-from .plugin_folder import checked, inside
+from .plugin_folder import checked, inside, keep_entry
 from .rooms import Rooms
 from .sources import LEFT_OUT, archive_at, archive_in, fetch
 from .sweep import origins_of, rooms_of
@@ -49,6 +49,9 @@ class Installer:
     async def _install(self, address: Address, *, force: bool, name: str = "") -> Installed:
         """Install what an address names; ``name`` is the plugin that is updated, and nothing else may come."""
         async with self._room() as room:
+            if address.kind == "wheel":
+                # By our rules first: what unpacks packages takes names and links that no honest wheel has.
+                await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
             if address.kind in ("package", "wheel"):
                 return await self._install_package(address, room, force=force, name=name)
             fetched = await fetch(address, room)
@@ -71,6 +74,7 @@ class Installer:
         def prepared() -> tuple[Manifest, str]:
             manifest = checked(folder, name=called)
             copy_folder(folder, room / "new", leave_out=LEFT_OUT)
+            keep_entry(folder, room / "new", manifest.name)
             return manifest, tree_digest(room / "new")
 
         manifest, content = await anyio.to_thread.run_sync(prepared)
@@ -255,12 +259,7 @@ class Installer:
     async def _origin(self, name: str) -> Origin:
         origin = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if origin is None or "/" in name:  # those with a slash are no plugins, such as skills/notes
-            there = self._manifest(name)
-            came = " It came with Atlas." if there is not None and there.source == "bundled" else ""
-            raise NotFoundError(
-                f"No plugin {name[:80]!r} was installed by its address.{came}",
-                hint="atlas plugins list shows those there are.",
-            )
+            raise _not_installed(name, self._manifest(name))
         return origin
 
     async def _refresh(self, name: str) -> PluginRow:
@@ -271,6 +270,20 @@ class Installer:
         if row is None:
             raise AtlasError(f"The plugin {name} is in place, and Atlas does not find it.", hint="Restart Atlas.")
         return row
+
+
+def _not_installed(name: str, there: Manifest | None) -> NotFoundError:
+    """Return why a plugin is not updated or removed here, and what does it."""
+    if there is None:
+        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint="atlas plugins list shows those there are.")
+    off = f"Turn it off: atlas plugins disable {name}."
+    if there.source == "bundled":
+        return NotFoundError(f"The plugin {name} came with Atlas, and is updated with it.", hint=off)
+    if there.source == "package":
+        said = f"The plugin {name} is the package {there.distribution} beside Atlas, and was not installed by Atlas."
+        return NotFoundError(said, hint=f"Use what installed it, such as: pip uninstall {there.distribution}")
+    said = f"The plugin {name} was not installed by its address: it lies in {there.folder}."
+    return NotFoundError(said, hint=f"{off} To remove it, delete that folder then; what you change there takes effect.")
 
 
 def _same(found: str, wanted: str) -> None:

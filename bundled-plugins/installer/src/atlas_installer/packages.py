@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
-from atlas_sdk.errors import AtlasError, RefusedError
+from atlas_sdk.errors import AtlasError, NotFoundError, RefusedError
 from atlas_sdk.installed import scan
 
 from .programs import Ended, environment, run
@@ -32,6 +32,10 @@ _REASON_CHARS = 700
 _WHEELS_ONLY = "Only wheels are taken: building from source would run the package's code before you agreed to it."
 # uv says where a file is behind an `@`, or behind the version when it has unpacked it before (uv 0.9, 2026-11).
 _PLANNED = re.compile(r"^ ([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)(?: \(from (\S+)\))?| @ (\S+))", re.MULTILINE)
+
+
+_UNKNOWN = re.compile(r"Because (\S+)\s+was\s+not\s+found\s+in\s+the\s+[\w\s]+?\s+and\s+you\s+require\s+\1")
+"""How uv 0.9 says that no index has a package of the very name that was asked for (2026-11)."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,11 @@ class Packager:
             planned = uv_plan(ended.err)
             replaced = [found[2] for found in _PLANNED.finditer(ended.err) if found[1] != "+"]
         if ended.code:
+            if _UNKNOWN.search(ended.err):
+                raise NotFoundError(
+                    f"{requirement} cannot be installed: no package index that is asked has it, in a form that fits.",
+                    hint="Check the spelling. A folder is named by its path (./name), a repository as owner/repo.",
+                )
             raise AtlasError(f"{requirement} cannot be installed: {_reason(ended)}.", hint=_WHEELS_ONLY)
         if replaced:
             raise RefusedError(f"It would replace {', '.join(sorted(set(replaced)))}, which came with Atlas.")

@@ -13,6 +13,7 @@ from atlas_sdk.contents import compiled_files
 from atlas_sdk.errors import RefusedError
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import MANIFEST, plugin_folders, read_manifest
+from atlas_sdk.marketplace_entry import MARKETPLACE, entry_as_manifest
 
 MANIFEST_BYTES = 1_000_000
 _SHOWN = 8
@@ -57,6 +58,15 @@ def checked(folder: Path, *, name: str = "") -> Manifest:
     if written is not None and not isinstance(written.get("version", ""), str):
         raise RefusedError("The manifest's version must be text.")
     return manifest
+
+
+def keep_entry(folder: Path, copied: Path, name: str) -> None:
+    """Write what a marketplace says of a folder without a manifest into its copy, which the marketplace is not with."""
+    entry = entry_as_manifest(folder)
+    if entry and not (copied / MANIFEST).exists() and not (copied / MARKETPLACE).exists():
+        (copied / MANIFEST).parent.mkdir(exist_ok=True)
+        whole = json.dumps({"name": name, **entry}, ensure_ascii=False, indent=2)
+        (copied / MANIFEST).write_text(whole, encoding="utf-8")
 
 
 def _as_written(path: Path) -> dict[str, Any] | None:
@@ -104,7 +114,7 @@ def _elsewhere(whole: Path) -> str:
     if not names:
         return "No folder in it is a plugin."
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Plugins in it: {', '.join(f'#{name}' for name in names[:_SHOWN])}{more}."
+    return f"Write which one behind the address: {', '.join(f'#{name}' for name in names[:_SHOWN])}{more}."
 
 
 def _below(whole: Path, depth: int) -> Iterator[str]:

@@ -64,6 +64,11 @@ async def _github(address: Address, room: Path) -> Fetched:
                 f"GitHub has no {what} that anybody may read.",
                 hint="Check the spelling. A private one is reached by ssh: git@github.com:owner/repo.git.",
             ) from error
+    except AtlasError as error:
+        if error.code != "unreachable":
+            raise
+        said = f"{address.place} is looked for on GitHub. {error.message}"
+        raise AtlasError(said, hint="Check the connection. A folder is named by its path: ./name.") from error
 
 
 async def _git(place: str, ref: str, room: Path) -> Fetched:

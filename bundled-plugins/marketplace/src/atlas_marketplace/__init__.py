@@ -23,8 +23,10 @@ def atlas_settings() -> list[type[SettingsSection]]:
 @hookimpl
 def atlas_services(ctx: PluginContext) -> list[Provided]:
     from atlas_sdk.services import Provided
+    from atlas_sdk.services.retirements import RETIREMENTS
 
     from .on_first_use import OnFirstUse
+    from .retirements import Retirements
     from .service import MARKET
 
     def make() -> object:
@@ -32,7 +34,7 @@ def atlas_services(ctx: PluginContext) -> list[Provided]:
 
         return Market(ctx)
 
-    return [Provided(MARKET, OnFirstUse(make))]
+    return [Provided(MARKET, OnFirstUse(make)), RETIREMENTS.by(Retirements(ctx.home, ctx.data_folder))]
 
 
 @hookimpl

@@ -19,23 +19,24 @@ from atlas_sdk.errors import AtlasError, MisuseError
 from .checked import Checked
 from .code import judge
 from .item import Item, missing_texts, read_item, unknown_fields
-from .listing import Repository, text_of
+from .listing import text_of
+from .market import Market
 from .strict_yaml import YamlError
 
 LOAD_SECONDS = 120.0
 _PASSED_ON = re.compile(r"PATH|SYSTEMROOT|TMP|TEMP|TMPDIR|LANG|LC_\w+|PYTHONPATH|VIRTUAL_ENV", re.IGNORECASE)
 
 
-async def check(repository: Repository, files: Sequence[Path], *, root: Path, load: bool) -> list[Checked]:
+async def check(market: Market, files: Sequence[Path], *, root: Path, load: bool) -> list[Checked]:
     """Check item files, by default every one of the marketplace in ``root``."""
     chosen = list(files) or await anyio.to_thread.run_sync(lambda: sorted((root / "items").glob("*.yaml")))
     if not chosen:
         raise MisuseError(f"There are no items in {root / 'items'}.", hint="Name the files, or the folder with --root.")
     names = {path.stem for path in await anyio.to_thread.run_sync(lambda: list((root / "items").glob("*.yaml")))}
-    return [await _check(repository, file, names | {path.stem for path in chosen}, load=load) for file in chosen]
+    return [await _check(market, file, names | {path.stem for path in chosen}, load=load) for file in chosen]
 
 
-async def _check(repository: Repository, file: Path, names: set[str], *, load: bool) -> Checked:
+async def _check(market: Market, file: Path, names: set[str], *, load: bool) -> Checked:
     faults: list[str] = []
     warnings: list[str] = []
     digest = ""
@@ -45,11 +46,17 @@ async def _check(repository: Repository, file: Path, names: set[str], *, load: b
         faults += [f"Its field {name!r} is not known." for name in unknown_fields(text)]
         faults += [f"It has no {name}." for name in missing_texts(item)]
         faults += item.faults
+        if item.retired:
+            warnings.append("It is retired, so nobody can install it.")
         if item.kind != "mcp" and not item.faults and not item.retired:
-            async with repository.code(item) as fetched:
+            async with market.repository.code(item) as fetched:
                 judged = await anyio.to_thread.run_sync(judge, item, fetched.folder)
                 digest = judged.digest
                 faults += judged.faults
+                if fault := await market.pins.fault(item, digest):
+                    faults.append(fault)
+                if not item.digest:
+                    warnings.append(f"It names no digest of its files. Add: digest: {digest}")
                 warnings += judged.notes
                 faults += [f"It needs the MCP server {one}, which is no item." for one in judged.servers
                            if one not in names]  # fmt: skip

@@ -178,8 +178,9 @@ def check(
     if json:
         _print_json(rows)
     else:
+        width = max(len(row["item"]) for row in rows)
         for row in rows:
-            _say(f"{'ok' if row['ok'] else 'refused':<8} {row['item']}  {row['digest']}".rstrip())
+            _say(f"{'ok' if row['ok'] else 'refused':<8} {row['item']:<{width}}  {row['digest']}".rstrip())
             for said in (*row["faults"], *row["warnings"]):
                 _say(f"{'':<8} {said}")
     if not all(row["ok"] for row in rows):

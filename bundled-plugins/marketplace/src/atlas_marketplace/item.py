@@ -97,6 +97,11 @@ def missing_texts(item: Item) -> list[str]:
     return missing
 
 
+def is_repository(text: str) -> bool:
+    """Return whether a text is ``owner/name``."""
+    return _REPO.fullmatch(text) is not None
+
+
 def _faults(item: Item, file: str) -> list[str]:
     faults = []
     if not NAME.fullmatch(item.name) or len(item.name) > 64:
@@ -114,7 +119,7 @@ def _code_faults(item: Item) -> list[str]:
     from atlas_sdk.archives import ArchiveError, checked_name
 
     faults = []
-    if not _REPO.fullmatch(item.repo):
+    if not is_repository(item.repo):
         faults.append(f"Its repo must be owner/name, and it is {item.repo[:60]!r}.")
     if not _SHA.fullmatch(item.sha):
         faults.append(f"Its sha must be a commit's 40 digits, and it is {item.sha[:60]!r}: branches and tags move.")

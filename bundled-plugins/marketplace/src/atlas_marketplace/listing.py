@@ -17,7 +17,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, RefusedError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.services.installer import INSTALLER, Fetched
 
-from .item import Item, read_item, to_json
+from .item import Item, is_repository, read_item, to_json
 from .settings import MarketplaceSettings
 from .strict_yaml import YamlError
 
@@ -26,6 +26,7 @@ KEPT_FOR = timedelta(hours=1)
 ITEM_BYTES = 64_000
 MOST_ITEMS = 10_000
 README_BYTES = 256_000
+_SETTING = "Set repository under [marketplace] in config.toml, or ATLAS_MARKETPLACE_REPOSITORY."
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Repository:
         if folder is not None:
             return await anyio.to_thread.run_sync(items_of, folder)
         settings = self.settings
+        if not is_repository(settings.repository):
+            raise MisuseError(
+                f"The marketplace {settings.repository[:80]!r} is neither owner/name on GitHub nor a folder's path.",
+                hint=_SETTING,
+            )
         url = _filled(settings.archive_url, repo=settings.repository, ref=settings.branch)
         async with self._ctx.services.need(INSTALLER).unpacked(url) as fetched:
             return await anyio.to_thread.run_sync(items_of, fetched.folder)
@@ -168,7 +174,7 @@ def items_of(folder: Path) -> tuple[dict[str, Item], dict[str, str]]:
         folder = folder.parent  # an archive of nothing but items
     files = sorted((folder / "items").glob("*.yaml")) if (folder / "items").is_dir() else None
     if files is None:
-        raise MisuseError(f"There is no marketplace in {folder}: it has no folder items.", hint="See [marketplace].")
+        raise MisuseError(f"There is no marketplace in {folder}: it has no folder items.", hint=_SETTING)
     if len(files) > MOST_ITEMS:
         raise RefusedError(f"The marketplace lists over {MOST_ITEMS:,} items.")
     items: dict[str, Item] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,7 +22,9 @@ from . import skill_folder
 from .code import Judged, judge, unmet
 from .item import Item, State
 from .listing import Listing, Listings, Repository
-from .records import CameServer, RecordsFile
+from .pins import Pins
+from .records import CameServer, RecordsFile, Retired
+from .retirements import RECORDS, Retirements
 from .servers_file import ServersFile, digest_of
 
 LEFT_BY_PYTHON = ("__pycache__",)
@@ -55,16 +58,22 @@ class Market:
         self._ctx = ctx
         self.repository = Repository(ctx)
         self._listings = Listings(ctx, self.repository)
-        self._records = RecordsFile(ctx.data_folder / "records.json")
+        self._records = RecordsFile(ctx.data_folder / RECORDS)
+        self.pins = Pins(self._records)
+        self._retirements = Retirements(ctx.home, ctx.data_folder)
         self._servers = ServersFile(ctx.home)
         self._lock = anyio.Lock()
 
     # --- what there is -----------------------------------------------------------------------
 
     async def listing(self, *, refresh: bool = False) -> Listing:
-        """Return the list, and stop what was retired when it was read for this."""
+        """Return the list, having stopped what it retired.
+
+        Also where the list was read before: a kill may have come between the reading and the stopping.
+        """
         listing = await self._listings.get(refresh=refresh)
-        if listing.fresh:
+        known, came = await self.retired(), await self.came()
+        if any(name in known or (name in listing.items and listing.items[name].retired) for name in came):
             async with self._lock:
                 await self._stop_retired(listing)
         return listing
@@ -99,18 +108,9 @@ class Market:
 
     async def named(self, name: str, *, refresh: bool = False) -> Item:
         """Return an item. Raises NotFoundError."""
-        listing = await self.listing(refresh=refresh)
-        if name not in listing.items:
-            import difflib
+        return _named(await self.listing(refresh=refresh), name)
 
-            near = difflib.get_close_matches(name, listing.items, 1)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise NotFoundError(
-                f"The marketplace has no item {name[:80]!r}.", hint=f"{hint}atlas marketplace list shows them."
-            )
-        return listing.items[name]
-
-    async def retired(self) -> Mapping[str, str]:
+    async def retired(self) -> Mapping[str, Retired]:
         """Return what was stopped because it was retired, with the reason."""
         return (await anyio.to_thread.run_sync(self._records.read)).retired
 
@@ -126,11 +126,18 @@ class Market:
 
     async def update(self, name: str, *, force: bool = False) -> Done | None:
         """Bring an installed item to the marketplace's version; None when it is that already."""
-        item = await self.named(name, refresh=True)
+        listing = await self.listing(refresh=True)
+        if name not in listing.items and name in await self.came():
+            raise NotFoundError(
+                f"The marketplace lists {name} no more. What came from it stays as it is.",
+                hint=f"Take it away with: atlas marketplace remove {name}.",
+            )
+        item = _named(listing, name)
         async with self._lock:
             came = (await self.came()).get(name)
             if came is None:
                 raise NotFoundError(f"{name} is not installed.", hint=f"Install it: atlas marketplace install {name}.")
+            _refuse_retired(item)
             is_changed = await self._is_changed(came)
             if _pin(item) == came.pin and not (is_changed and force):
                 return None
@@ -140,45 +147,31 @@ class Market:
             return await self._bring(item, came, force=force)
 
     async def _bring(self, item: Item, came: Came | None, *, force: bool) -> Done:
-        if item.retired:
-            raise RefusedError(f"{item.name} is retired: {item.retired.rstrip('.')}.")
+        _refuse_retired(item)
         if item.faults:
             raise RefusedError(f"{item.name} is not installed. {' '.join(item.faults)}")
         if item.kind == "mcp":
             return await self._bring_server(item, came, force=force)
         async with self.repository.code(item) as fetched:
             judged = await anyio.to_thread.run_sync(judge, item, fetched.folder)
-            key = await self._compare(item, judged)
+            if fault := await self.pins.fault(item, judged.digest):
+                raise RefusedError(f"{item.name} is not installed. {fault}", hint="Tell the marketplace.")
             if judged.faults:
                 raise RefusedError(f"{item.name} is not installed. {' '.join(judged.faults)}")
             origin = Origin(kind="marketplace", address=item.repo, folder=item.path, ref=item.version, commit=item.sha)
             if item.kind == "skill":
-                done = await self._bring_skill(item, fetched.folder, judged, origin, came)
-            else:
-                done = await self._bring_plugin(item, fetched.folder, judged, origin, came)
-            await anyio.to_thread.run_sync(lambda: self._records.change(commits={key: judged.digest}))
-            return done
+                return await self._bring_skill(item, fetched.folder, judged, origin, came)
+            return await self._bring_plugin(item, fetched.folder, judged, origin, came)
 
     async def _bring_plugin(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
         installed = await self._ctx.services.need(INSTALLER).take_in(folder, origin, update=came is not None)
-        await anyio.to_thread.run_sync(lambda: self._records.change(retired={item.name: None}))
+        await self._remember(item.name, None)
         done = Done(item, notes=list(judged.notes))
         if installed.grew:
             done.notes.append("It declares something else than before, and waits for your consent.")
         if installed.state != "on":
             done.notes.append(f"It is off. Turn it on with: atlas plugins enable {item.name}.")
         return done
-
-    async def _compare(self, item: Item, judged: Judged) -> str:
-        """Refuse a commit whose files are not those it had when it first came; return what it is remembered under."""
-        key = f"{item.repo}@{item.sha}#{item.path}"
-        known = (await anyio.to_thread.run_sync(self._records.read)).commits.get(key)
-        if known is not None and known != judged.digest:
-            raise RefusedError(
-                f"The files of {item.repo} at {item.sha[:12]} are not those they were before.",
-                hint="Nothing was installed. Tell the marketplace.",
-            )
-        return key
 
     async def _bring_skill(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
         refused, missing = unmet(judged)
@@ -207,7 +200,7 @@ class Market:
         await self._ctx.services.need(INSTALLER).put(
             copy, target, before=before, key=f"skills/{item.name}", origin=origin
         )
-        await anyio.to_thread.run_sync(lambda: self._records.change(retired={item.name: None}))
+        await self._remember(item.name, None)
         await self._look_again()
         return done
 
@@ -247,9 +240,8 @@ class Market:
 
         await anyio.to_thread.run_sync(put)
         await self._look_again()
-        names = ", ".join(secret.name for secret in item.secrets)
-        notes = [f"It reads {names}. Store it with: atlas secrets set NAME."] if names else []
-        return Done(item, notes=notes)
+        return Done(item, notes=[f"{item.name} reads {secret.name}. Store it with: atlas secrets set {secret.name}."
+                                 for secret in item.secrets])  # fmt: skip
 
     # --- going -------------------------------------------------------------------------------
 
@@ -287,16 +279,40 @@ class Market:
         return "Its entry in mcp.json is gone."
 
     async def _stop_retired(self, listing: Listing) -> None:
-        """Stop what was installed and is retired by now: a plugin is turned off, a skill and a server go."""
-        came = await self.came()
-        for name in sorted(set(came) & {item.name for item in listing.items.values() if item.retired}):
-            one, why = came[name], listing.items[name].retired
-            if one.kind == "plugin":
-                await self._ctx.services.need(PLUGINS).disable(name)
-            else:
-                await self._take_away(one)
-            await anyio.to_thread.run_sync(lambda name=name, why=why: self._records.change(retired={name: why}))  # type: ignore[misc]  # bound early
-            self._ctx.logger.warning("Stopped a retired item of the marketplace", extra={"item": name, "why": why})
+        """Stop what was installed and is retired by now: a plugin may not be turned on, a skill and a server go."""
+        known = await self.retired()
+        for name, one in sorted((await self.came()).items()):
+            item = listing.items.get(name)
+            if item is None:
+                continue
+            if item.retired:
+                await self._stop(one, item.retired)
+            elif one.kind == "plugin" and (name in known):
+                await self._let_go(name)
+
+    async def _stop(self, one: Came, why: str) -> None:
+        if one.kind == "plugin":
+            if await anyio.to_thread.run_sync(self._retirements.is_marked, one.name, why):
+                return
+            # Off first: the mark alone would leave the choice to be on, for the day the mark goes.
+            with suppress(NotFoundError):
+                await self._ctx.services.need(PLUGINS).disable(one.name)
+            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
+        await self._remember(one.name, Retired(kind=one.kind, why=why))
+        if one.kind == "plugin":
+            await self._ctx.services.need(PLUGINS).refresh(one.name)
+        else:
+            await self._take_away(one)
+        self._ctx.logger.warning("Stopped a retired item of the marketplace", extra={"item": one.name, "why": why})
+
+    async def _let_go(self, name: str) -> None:
+        """Let a plugin be turned on again that the marketplace lists again. It stays off until somebody does."""
+        if await anyio.to_thread.run_sync(self._retirements.clear, name):
+            await self._ctx.services.need(PLUGINS).refresh(name)
+        await self._remember(name, None)
+
+    async def _remember(self, name: str, retired: Retired | None) -> None:
+        await anyio.to_thread.run_sync(lambda: self._records.change(retired={name: retired}))
 
     # --- parts -------------------------------------------------------------------------------
 
@@ -315,6 +331,26 @@ class Market:
     async def _look_again(self) -> None:
         """Have Atlas take up what changed in the home, without a restart."""
         await self._ctx.services.need(PLUGINS).refresh()
+
+
+def _refuse_retired(item: Item) -> None:
+    if item.retired:
+        raise RefusedError(
+            f"The marketplace retired {item.name}: {item.retired.rstrip('.')}.",
+            hint="Look for another: atlas marketplace list.",
+        )
+
+
+def _named(listing: Listing, name: str) -> Item:
+    if name not in listing.items:
+        import difflib
+
+        near = difflib.get_close_matches(name, listing.items, 1)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        raise NotFoundError(
+            f"The marketplace has no item {name[:80]!r}.", hint=f"{hint}atlas marketplace list shows them."
+        )
+    return listing.items[name]
 
 
 def _pin(item: Item) -> str:

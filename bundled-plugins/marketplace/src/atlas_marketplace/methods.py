@@ -17,6 +17,7 @@ from atlas_sdk.services.vault import VAULT
 
 from .checked import Checked
 from .item import Item, Kind, SecretNeed, State
+from .records import Retired
 from .service import MARKET
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def methods(ctx: PluginContext) -> list[Method]:
         came = await market.came()
         retired = await market.retired()
         rows = [
-            await _row(market, name, listing.items.get(name), came.get(name), retired.get(name, ""))
+            await _row(market, name, listing.items.get(name), came.get(name), retired.get(name))
             for name in sorted({*listing.items, *came, *retired})
         ]
         shipped = [
@@ -169,7 +170,7 @@ def methods(ctx: PluginContext) -> list[Method]:
         readme, missing = await _readme(market, item)
         stored = await _stored(ctx)
         return Page(
-            row=await _row(market, item.name, item, came, ""),
+            row=await _row(market, item.name, item, came, None),
             license=item.license,
             repo=item.repo,
             sha=item.sha,
@@ -202,7 +203,7 @@ def methods(ctx: PluginContext) -> list[Method]:
 
         market = ctx.services.need(MARKET)
         files = [Path(one) for one in params.items]
-        found = await check(market.repository, files, root=Path(params.root), load=params.load)
+        found = await check(market, files, root=Path(params.root), load=params.load)
         return CheckRows(items=tuple(found))
 
     return [
@@ -215,11 +216,11 @@ def methods(ctx: PluginContext) -> list[Method]:
     ]
 
 
-async def _row(market: Market, name: str, item: Item | None, came: Came | None, stopped: str) -> Row:
+async def _row(market: Market, name: str, item: Item | None, came: Came | None, stopped: Retired | None) -> Row:
     state = await market.state(item, came)
     if item is None:
-        kind = came.kind if came is not None else ""
-        why = stopped or "The marketplace lists it no more."
+        kind = came.kind if came is not None else stopped.kind if stopped is not None else ""
+        why = stopped.why if stopped is not None else "The marketplace lists it no more."
         return Row(
             name=name, kind=kind, title=name, summary="", author="", version=came.version if came else "",
             official=False, state=state, retired=bool(stopped), why=why,

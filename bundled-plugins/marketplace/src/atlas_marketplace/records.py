@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -22,14 +22,20 @@ class CameServer(Frozen):
     """The digest of the item's server, by which an update is known."""
 
 
+class Retired(Frozen):
+    """Something that was stopped, and why."""
+
+    kind: Literal["skill", "mcp", "plugin"]
+    why: str
+
+
 class Records(Frozen):
     """All that is remembered."""
 
     servers: dict[str, CameServer] = Field(default_factory=dict)
-    retired: dict[str, str] = Field(default_factory=dict)
-    """What was stopped, and why."""
+    retired: dict[str, Retired] = Field(default_factory=dict)
     commits: dict[str, str] = Field(default_factory=dict)
-    """The digest of each folder at a commit, as it was when it was first fetched."""
+    """The digest of each folder at a commit, as it was at first sight."""
 
 
 class RecordsFile:

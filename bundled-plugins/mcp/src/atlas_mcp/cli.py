@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.plain_text import plain
 
 mcp = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -31,6 +32,35 @@ def reload(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         _print(client.request("mcp.reload", {"name": name}), json=json)
+
+
+@mcp.command("login")
+def login(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The server.")],
+    browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
+) -> None:
+    """Sign in to a server that wants it, in your browser. What it grants is kept in the vault."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        state = client.request("mcp.login", {"name": name}, timeout=None)
+        if state["url"]:
+            print(f"Sign in to {name} on this page, on this computer:\n{plain(state['url'])}", flush=True)
+            if browser and state["url"].startswith(("https://", "http://")):
+                import webbrowser
+
+                webbrowser.open(state["url"])
+            client.request("mcp.login", {"name": name, "wait": True}, timeout=None)
+    print(f"You are signed in to {name}.")
+
+
+@mcp.command("logout")
+def logout(context: typer.Context, name: Annotated[str, typer.Argument(help="The server.")]) -> None:
+    """Forget the sign-in to a server, here. The server itself may list it until it ends."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        was_there = client.request("mcp.logout", {"name": name})["was_signed_in"]
+    print(f"Atlas forgot the sign-in to {name}." if was_there else f"There was no sign-in to {name}.")
 
 
 def _print(answer: dict[str, Any], *, json: bool) -> None:

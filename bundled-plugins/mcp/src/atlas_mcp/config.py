@@ -23,13 +23,10 @@ _KINDS: dict[str, Kind] = {
 _SHARED = frozenset({"type", "trust", "alwaysLoad", "timeout", "disabled", "description"})
 _KEYS: dict[Kind, frozenset[str]] = {
     "stdio": _SHARED | {"command", "args", "env", "cwd"},
-    "http": _SHARED | {"url", "headers"},
-    "sse": _SHARED | {"url", "headers"},
+    "http": _SHARED | {"url", "headers", "oauth", "headersHelper"},
+    "sse": _SHARED | {"url", "headers", "oauth", "headersHelper"},
 }
-_UNSUPPORTED = {
-    "oauth": "Atlas does not log in to MCP servers: put a token into headers as ${NAME}",
-    "headersHelper": "Atlas runs no helper for headers: put a token into headers as ${NAME}",
-}
+_OAUTH = frozenset({"clientId", "clientSecret", "callbackPort", "scopes"})
 _NAME_CHARS = 200
 PLACE = re.compile(r"\$\{([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
 """``${NAME}``, or ``${NAME:-text}`` with what stands there where the name has no value."""
@@ -52,6 +49,8 @@ class ServerConfig:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    headers_helper: str = ""
+    oauth: Mapping[str, str] = field(default_factory=dict)
     untrusted: bool = False
     always_load: bool = False
     disabled: bool = False
@@ -66,6 +65,8 @@ class ServerConfig:
     def digest(self) -> str:
         """What it connects to: a list of tools is good as long as this is the same. Placeholders are not filled."""
         what = [self.kind, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
+        if self.headers_helper or self.oauth:
+            what += [self.headers_helper, dict(self.oauth)]
         # Of a plugin's values only those it uses: others, such as the terminal's, are not the same every time.
         used = {match[1]: self.values[match[1]] for match in self.places() if match[1] in self.values}
         return hashlib.sha256(json.dumps([what, used], sort_keys=True).encode()).hexdigest()[:32]
@@ -73,6 +74,7 @@ class ServerConfig:
     def places(self) -> list[re.Match[str]]:
         """Return every placeholder of the entry."""
         texts = [self.command, self.cwd, self.url, *self.args, *self.env.values(), *self.headers.values()]
+        texts += self.oauth.values()
         return [match for text in texts for match in PLACE.finditer(text)]
 
 
@@ -96,6 +98,9 @@ def read_file(text: str, folder: Path) -> tuple[tuple[ServerConfig, ...], tuple[
 def of_plugin(server: McpServer, plugin: str) -> ServerConfig:
     """Return the configuration of a server that a plugin adds."""
     config = read_entry(server.name, server.config, server.folder)
+    if config.headers_helper:
+        # Consent was asked for an address, and not for a program.
+        config = replace(config, why="Atlas runs no headersHelper for a plugin's server.", headers_helper="")
     return replace(config, values=server.values, secrets=server.secrets, plugin=plugin)
 
 
@@ -120,13 +125,16 @@ def read_entry(name: str, entry: Any, folder: Path) -> ServerConfig:
         cwd=reader.text("cwd"),
         url=reader.text("url"),
         headers=reader.map("headers"),
+        headers_helper=reader.text("headersHelper"),
+        oauth=reader.map("oauth"),
         # Anything but a plain "trusted" asks: a misspelt distrust must not become trust.
         untrusted=entry.get("trust", "trusted") != "trusted",
         always_load=entry.get("alwaysLoad") is True,
         disabled=entry.get("disabled") is True,
         call_seconds=reader.seconds("timeout", CALL_SECONDS),
     )
-    problems = [_UNSUPPORTED.get(key, f"{key!r} is unknown") + "." for key in entry if key not in _KEYS[kind]]
+    problems = [f"{key!r} is unknown." for key in entry if key not in _KEYS[kind]]
+    problems += [f"{key!r} of oauth is unknown." for key in config.oauth if key not in _OAUTH]
     if entry.get("trust", "trusted") not in ("trusted", "untrusted"):
         problems.append('trust must be "trusted" or "untrusted"; it counts as untrusted.')
     why = reader.wrong

@@ -1,4 +1,4 @@
-"""The methods ``mcp.list`` and ``mcp.reload``."""
+"""The methods ``mcp.list``, ``mcp.reload``, ``mcp.login`` and ``mcp.logout``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from atlas_sdk.methods import Caller, Method
 
 from .config import ServerConfig
 from .servers import Servers
+from .sign_in import LoginState, SignIn
 
 
 class Nothing(BaseModel):
@@ -23,6 +24,25 @@ class McpReload(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     name: str = ""
+
+
+class McpNamed(BaseModel):
+    """A server."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+
+
+class McpLogin(McpNamed):
+    """The server to sign in to. ``wait`` waits for the one that was begun, to its end."""
+
+    wait: bool = False
+
+
+class LogoutState(BaseModel):
+    """Whether there was a sign-in to forget."""
+
+    was_signed_in: bool
 
 
 class ServerRow(BaseModel):
@@ -65,7 +85,23 @@ def methods(servers: Servers) -> list[Method]:
         await servers.reload(params.name)
         return _rows(servers)
 
+    signing: dict[str, SignIn] = {}
+
+    async def login(params: McpLogin, caller: Caller) -> LoginState:
+        running = signing.get(params.name)
+        if running is None or running.is_done or not params.wait:
+            if running is not None:
+                running.scope.cancel()
+            running = signing[params.name] = SignIn(servers.server(params.name))
+            await servers.run(running.work)
+        return await running.state(to_the_end=params.wait)
+
+    async def logout(params: McpNamed, caller: Caller) -> LogoutState:
+        return LogoutState(was_signed_in=await servers.server(params.name).logout())
+
     return [
+        Method("mcp.login", McpLogin, LoginState, login, "Sign in to an MCP server: the page to open, or how it went."),
+        Method("mcp.logout", McpNamed, LogoutState, logout, "Forget the sign-in to an MCP server."),
         Method("mcp.list", Nothing, ServerRows, list_, "List the MCP servers and their state. Starts none."),
         Method("mcp.reload", McpReload, ServerRows, reload, "Read mcp.json again and connect servers anew."),
     ]

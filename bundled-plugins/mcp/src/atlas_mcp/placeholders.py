@@ -42,6 +42,7 @@ async def filled(config: ServerConfig, secret: Secret) -> ServerConfig:
         args=tuple(map(fill, config.args)),
         env={name: fill(value) for name, value in config.env.items()},
         headers={name: fill(value) for name, value in config.headers.items()},
+        oauth={name: fill(value) for name, value in config.oauth.items()},
     )
 
 

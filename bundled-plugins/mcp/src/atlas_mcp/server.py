@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.audit import Audit
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.services.log import LOG
@@ -21,7 +24,9 @@ from atlas_sdk.tools import ToolError
 from .asks import Asks
 from .attempt import Attempt
 from .config import ServerConfig
+from .headers_helper import helped
 from .listing import Listing, ask
+from .login import Tokens, sign_in, signed_in
 from .placeholders import filled
 from .transport import connected
 from .usage import Usage
@@ -154,11 +159,16 @@ class Server:
                 await anyio.to_thread.run_sync(importlib.import_module, "mcp.client")
                 config = await filled(self.config, self._secret)
                 asks = Asks(self._ctx, config.name, untrusted=config.untrusted, usage=self.usage)
-                async with connected(config, attempt, asks) as client:
+                auth = None
+                if config.kind != "stdio":
+                    config = replace(config, headers=await helped(config))
+                    auth = await signed_in(self._ctx, config)
+                async with connected(config, attempt, asks, log=self._log, auth=auth) as client:
                     listing = await ask(client, server=self.config.name, digest=self.config.digest)
                     attempt.scope.deadline = math.inf
                     attempt.client = client
                     self.state = "running"
+                    self._note("mcp", self.config.name, "started")
                     await self._listed(listing)
                     attempt.ready.set()
                     await self._while_running(attempt, client)
@@ -170,9 +180,45 @@ class Server:
         finally:
             self._settle(attempt, error, lasted=anyio.current_time() - began)
 
+    async def _log(self, level: str, text: str) -> None:
+        """Keep what a server logs: what it warns of for the user, the rest for whoever looks closer."""
+        loud = level not in ("debug", "info", "notice")
+        self._ctx.logger.log(
+            logging.WARNING if loud else logging.DEBUG,
+            "An MCP server says something",
+            extra={"server": self.config.name, "level": level, "said": self._masked(text)[:_SAID_CHARS]},
+        )
+
+    async def login(self, show: Callable[[str], Awaitable[None]]) -> None:
+        """Sign in and connect anew; ``show`` gets the page to open. Raises AtlasError with the reason."""
+        if self.config.kind == "stdio":
+            raise MisuseError(f"{self.config.name} is a program on this computer: there is nothing to sign in to.")
+        if self.config.why or self.config.disabled:
+            raise MisuseError(f"The MCP server {self.config.name} cannot be used: {self.config.why or 'it is off.'}")
+        await anyio.to_thread.run_sync(importlib.import_module, "mcp.client")
+        config = await filled(self.config, self._secret)
+        await sign_in(self._ctx, replace(config, headers=await helped(config)), show)
+        await self.close()
+        self.forgive()
+        await self.connected()
+
+    async def logout(self) -> bool:
+        """Forget a sign-in; return whether there was one."""
+        config = await filled(self.config, self._secret)
+        there = await Tokens(self._ctx, config).delete()
+        await self.close()
+        return there
+
     async def _secret(self, name: str) -> str | None:
         vault = self._ctx.services.get(VAULT)
-        return await vault.get(name) if vault is not None else None
+        value = await vault.get(name) if vault is not None else None
+        self._note("secret", name, "read" if value is not None else "not there")
+        return value
+
+    def _note(self, kind: str, what: str, outcome: str) -> None:
+        """Put it into the log of the plugin that brought the server; one of the user's own has none."""
+        if self.config.plugin:
+            Audit(self._ctx.home, self.config.plugin, self._ctx.clock).note(kind, what, outcome)
 
     async def _while_running(self, attempt: Attempt, client: Client) -> None:
         async with anyio.create_task_group() as group:
@@ -209,6 +255,7 @@ class Server:
             if isinstance(error, AtlasError):
                 attempt.error = error
             self.state, self.why = "failed", str(attempt.error)
+            self._note("mcp", self.config.name, f"failed: {self.why}")
             self._ctx.logger.warning("%s", self.why)
         attempt.ready.set()
         attempt.ended.set()
@@ -234,7 +281,10 @@ class Server:
     def _status(self) -> str:
         status = self._attempt.status if self._attempt is not None else 0
         if status in (401, 403):
-            return f' It answered {status}: put a token into its headers, as "Bearer ${{NAME}}" from the vault.'
+            return (
+                f" It answered {status}. Sign in: atlas mcp login {self.config.name}, or put a token into its headers,"
+                ' as "Bearer ${NAME}" from the vault.'
+            )
         return f" It answered {status}." if status >= 400 else ""
 
 

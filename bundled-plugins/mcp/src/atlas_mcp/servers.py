@@ -15,6 +15,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.services.retirements import RETIREMENTS
 
 from .attempt import Attempt
 from .config import ServerConfig, of_plugin, read_file
@@ -85,6 +86,9 @@ class Servers:
         """Return a server by its name, not connected yet perhaps. Raises NotFoundError."""
         config = self.configs().get(name)
         if config is None:
+            retired = self._ctx.services.get(RETIREMENTS)
+            if retired is not None and (why := retired.sentences("mcp").get(name)):
+                raise NotFoundError(why, hint="atlas marketplace list shows others.")
             names = ", ".join(self.configs()) or "none"
             raise NotFoundError(f"There is no MCP server {name[:80]!r}. Those there are: {names}.")
         known = self._servers.get(name)
@@ -121,6 +125,18 @@ class Servers:
             if configs.get(name) != server.config:
                 del self._servers[name]
                 self._retire(server)
+
+    async def keyed(self, secret: str) -> None:
+        """Have the servers that read a secret take it as it is: at once those that failed, others at their next use."""
+        failed = []
+        for server in self._servers.values():
+            if secret in {match[1] for match in server.config.places()}:
+                server.forgive()
+                if server.state == "failed":
+                    failed.append(server)
+                else:
+                    self._retire(server)
+        await self.learn(failed)
 
     def unseen(self, *, plugin: str | None = None) -> tuple[Server, ...]:
         """Return the servers nobody knows the tools of, of one plugin or all; those that just failed rest."""
@@ -205,6 +221,10 @@ class Servers:
 
     async def _start(self, work: Callable[[Attempt], Awaitable[None]], attempt: Attempt) -> None:
         await self._run(work, attempt)
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run something as a task of the plugin's."""
+        await self._run(work)
 
     async def _run(self, work: Callable[..., Awaitable[None]], *arguments: object) -> None:
         with anyio.move_on_after(_READY_SECONDS):

@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -23,10 +22,10 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
 from atlas_sdk.errors import AtlasError, MisuseError
+from atlas_sdk.process_trees import Mark, end_tree, start
 
 from .config import ServerConfig
 from .placeholders import basic_environment
-from .tree import MARK, end_tree
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -65,8 +64,8 @@ async def stdio(config: ServerConfig, *, said: Said, gone: Callable[[], None]) -
     """
     from mcp.shared.message import SessionMessage
 
-    mark = secrets.token_hex(8)
-    process = await _started(config, {**basic_environment(), **config.env, MARK: mark})
+    mark = Mark("ATLAS_MCP", secrets.token_hex(8))
+    process = await _started(config, {**basic_environment(), **config.env}, mark)
     try:
         incoming, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         send, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -96,13 +95,11 @@ if TYPE_CHECKING:
         return stdio(config, said=said, gone=gone)
 
 
-async def _started(config: ServerConfig, environment: dict[str, str]) -> Process:
+async def _started(config: ServerConfig, environment: dict[str, str], mark: Mark) -> Process:
     folder, program = await anyio.to_thread.run_sync(_found, config, environment.get("PATH"))
-    more: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        more = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    command = [program, *config.args]
     try:
-        return await anyio.open_process([program, *config.args], env=environment, cwd=folder, **more)
+        return await start(command, mark=mark, folder=folder, environment=environment, stdin=subprocess.PIPE)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise MisuseError(f"The MCP server {config.name} cannot be started: {why}.") from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from .stdio import stdio
 if TYPE_CHECKING:
     from mcp.client import Client
 
+Log = Callable[[str, str], Awaitable[None]]
 _HTTP_SECONDS = 30.0
 _LOGGERS = ("mcp", "client")
 """The SDK's loggers (mcp 2.3). They repeat what servers send, and without a handler Python writes that to the terminal;
@@ -24,8 +26,13 @@ _MOST_EVENT_BYTES = 64_000_000  # as much as a line of a child process may hold
 
 
 @asynccontextmanager
-async def connected(config: ServerConfig, attempt: Attempt, asks: Asks) -> AsyncIterator[Client]:
-    """Connect to a server whose placeholders are filled; leaving the block ends it."""
+async def connected(
+    config: ServerConfig, attempt: Attempt, asks: Asks, *, log: Log, auth: Any = None
+) -> AsyncIterator[Client]:
+    """Connect to a server whose placeholders are filled; leaving the block ends it.
+
+    ``auth`` puts the token of a sign-in into requests. ``log`` is told what the server logs, with its level.
+    """
     from mcp import types
     from mcp.client import Client
 
@@ -36,8 +43,12 @@ async def connected(config: ServerConfig, attempt: Attempt, asks: Asks) -> Async
         if isinstance(message, types.ToolListChangedNotification | types.PromptListChangedNotification):
             attempt.stale()
 
+    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)
+        await log(params.level, text)
+
     async with (
-        _transport(config, attempt) as transport,
+        _transport(config, attempt, auth) as transport,
         Client(
             transport,
             client_info=types.Implementation(name="atlas", version="0"),
@@ -45,6 +56,7 @@ async def connected(config: ServerConfig, attempt: Attempt, asks: Asks) -> Async
             elicitation_callback=asks.elicit,
             list_roots_callback=asks.roots,
             message_handler=heard,
+            logging_callback=logged,
             cache=None,
         ) as client,
     ):
@@ -52,7 +64,7 @@ async def connected(config: ServerConfig, attempt: Attempt, asks: Asks) -> Async
 
 
 @asynccontextmanager
-async def _transport(config: ServerConfig, attempt: Attempt) -> AsyncIterator[Any]:
+async def _transport(config: ServerConfig, attempt: Attempt, auth: Any) -> AsyncIterator[Any]:
     if config.kind == "stdio":
         yield stdio(config, said=attempt.said, gone=attempt.gone)
         return
@@ -67,7 +79,7 @@ async def _transport(config: ServerConfig, attempt: Attempt) -> AsyncIterator[An
         from mcp.client.sse import sse_client
 
         def made(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
-            return httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks)
+            return httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks, auth=auth)
 
         yield sse_client(
             config.url,
@@ -79,5 +91,5 @@ async def _transport(config: ServerConfig, attempt: Attempt) -> AsyncIterator[An
         return
     from mcp.client.streamable_http import streamable_http_client
 
-    async with httpx2.AsyncClient(headers=dict(config.headers), timeout=timeout, event_hooks=hooks) as http:
+    async with httpx2.AsyncClient(headers=dict(config.headers), timeout=timeout, event_hooks=hooks, auth=auth) as http:
         yield streamable_http_client(config.url, http_client=http, max_sse_event_size=_MOST_EVENT_BYTES)

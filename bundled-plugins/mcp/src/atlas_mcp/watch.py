@@ -7,7 +7,7 @@ from pathlib import Path
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.events import NumberedEvent, PluginChanged
+from atlas_sdk.events import NumberedEvent, PluginChanged, SettingChanged
 from atlas_sdk.hooks import Stage, ToolGo, ToolRequest, TurnGo, TurnRequest
 from atlas_sdk.messages import TextPart
 from atlas_sdk.records import Turn
@@ -48,6 +48,8 @@ class Watch:
 
     async def observe(self, event: NumberedEvent) -> None:
         changed = event.event
+        if isinstance(changed, SettingChanged) and changed.secret:
+            await self._servers.keyed(changed.secret)
         if not isinstance(changed, PluginChanged):
             return
         await self._servers.settle()

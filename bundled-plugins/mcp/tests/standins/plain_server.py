@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 ways = sys.argv[1:]
-tools = ["echo", "die", "environment", "grow", "roots", "sample", "elicit", "big", "hang"]
+tools = ["echo", "die", "environment", "grow", "roots", "sample", "elicit", "big", "hang", "log"]
 if "many" in ways:
     tools = [f"tool_{number:03}" for number in range(200)]
 if "log" in ways:
@@ -63,6 +63,10 @@ def call(name, arguments, token):
     if name == "sample":
         message = {"role": "user", "content": {"type": "text", "text": "Say hello."}}
         return text(json.dumps(ask("sampling/createMessage", messages=[message], maxTokens=100)))
+    if name == "log":
+        for level, data in (("debug", "Looking."), ("error", {"disk": "full", "key": "s3cr3t"})):
+            send(method="notifications/message", params={"level": level, "logger": "x", "data": data})
+        return text("logged")
     if name == "hang":
         send(method="notifications/progress", params={"progressToken": token, "progress": 1, "message": "waiting"})
         time.sleep(600)

@@ -12,10 +12,10 @@ from pathlib import Path
 import anyio
 from anyio.abc import Process
 
+from atlas_sdk.process_trees import Mark, end_tree, start
 from atlas_sdk.tools import ToolError
 
-from .environment import command_line
-from .tree import end_tree
+from .environment import MARK, command_line
 
 LINGER_SECONDS = 0.5
 """How long output is awaited after the shell ended: what it started in the background may hold the pipe forever."""
@@ -25,7 +25,7 @@ _CLOSE_SECONDS = 1.0
 class Running:
     """A process that runs. Made by ``started``, which ends its tree."""
 
-    def __init__(self, process: Process, mark: str) -> None:
+    def __init__(self, process: Process, mark: Mark) -> None:
         self._process = process
         self._mark = mark
 
@@ -80,23 +80,19 @@ async def started(command: str, *, folder: Path, environment: dict[str, str], ma
     """Start a command with its input closed; leaving the block ends all that still runs of it. Raises ToolError."""
     if not await anyio.Path(folder).is_dir():
         raise ToolError(f"Not run: there is no folder {folder}.")
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+    its = Mark(MARK, mark)
     try:
-        process = await anyio.open_process(
+        process = await start(
             command_line(command, sys.platform),
-            stdin=subprocess.DEVNULL,
+            mark=its,
+            folder=folder,
+            environment=environment,
             stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-            creationflags=flags,
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ToolError(f"Not run: the shell could not be started: {why}.") from error
-    running = Running(process, mark)
+    running = Running(process, its)
     finished = False
     try:
         yield running

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from atlas_sdk.process_trees import Mark
+
+from .environment import MARK
 from .output import Kept, Lines
-from .tree import left_by
 
 FILE_BYTES = 50_000_000
 """A command that talks without end fills no disk: the rest is dropped but for its tail."""
@@ -112,7 +114,7 @@ def settle(folder: Path) -> int:
     """Mark the files of commands that a crash cut off, and end what still runs of them. Return how many there were."""
     notes = [note for note in sorted((folder / _NOTES).glob("*.json")) if not _is_ours(note)]
     for note in notes:
-        for pid in left_by(note.stem):
+        for pid in Mark(MARK, note.stem).left():
             with suppress(OSError):
                 os.kill(pid, _KILL)
         with suppress(OSError, ValueError, KeyError, TypeError):

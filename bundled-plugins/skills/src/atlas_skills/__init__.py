@@ -44,10 +44,11 @@ def atlas_tools(ctx: PluginContext) -> list[Tool]:
 @hookimpl
 def atlas_commands(ctx: PluginContext) -> list[SlashCommand]:
     from .library import LIBRARY
-    from .use_skill import slash_command
+    from .use_skill import retired_command, slash_command
 
     library = ctx.services.need(LIBRARY)
-    return [slash_command(library, skill) for skill in library.invocable()]
+    gone = [retired_command(library, name) for name in library.retired()]
+    return [slash_command(library, skill) for skill in library.invocable()] + gone
 
 
 @hookimpl

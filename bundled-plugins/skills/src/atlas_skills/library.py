@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -11,12 +11,13 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.front_matter import read_document
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.home import HOME
+from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.skills import SkillRow
 
 from . import skill as skills
-from .front_matter import split
 from .instructions import instructions
 from .skill import FILE, Skill, text_of
 
@@ -56,6 +57,13 @@ class Library:
         """Return those a person may call by ``/name``."""
         return tuple(skill for skill in self.known() if skill.for_person and not skill.why)
 
+    def retired(self) -> Mapping[str, str]:
+        """Return what the marketplace stopped and nothing here took the name of, each with why."""
+        service = self._ctx.services.get(RETIREMENTS)
+        found = service.sentences("skill") if service is not None else {}
+        names = {skill.name for skill in self.known()}
+        return {name: why for name, why in found.items() if name not in names}
+
     async def look(self) -> bool:
         """Look what skills there are on disk; say whether anything changed."""
         if not self._home and not self._added() and not self._folder.exists():
@@ -72,6 +80,8 @@ class Library:
         await self.look()
         skill = next((one for one in self.known() if one.name == name.strip().removeprefix("/")), None)
         if skill is None:
+            if why := self.retired().get(name.strip().removeprefix("/")):
+                raise NotFoundError(why, hint="atlas marketplace list shows others.", code="no_skill")
             names = ", ".join(one.name for one in self.known() if not one.why) or "none"
             raise NotFoundError(f"There is no skill {name[:80]!r}. Those there are: {names}.", code="no_skill")
         if skill.why:
@@ -79,7 +89,7 @@ class Library:
         return await anyio.to_thread.run_sync(self._text, skill, arguments)
 
     def _text(self, skill: Skill, arguments: str) -> str:
-        _, body = split(text_of(skill.file))
+        body = read_document(text_of(skill.file)).body
         return instructions(skill, body, arguments, plugin_folder=self._plugin_folder(skill.plugin))
 
     def _plugin_folder(self, name: str) -> Path | None:

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atlas_sdk.front_matter import FrontMatterError, Value, read_document, split
 from atlas_sdk.services.skills import SkillRow
 from atlas_sdk.skills import SkillSource
-
-from .front_matter import FrontMatterError, Value, split
 
 FILE = "SKILL.md"
 MOST_BYTES = 1_000_000
@@ -75,16 +74,19 @@ def of_plugin(source: SkillSource, plugin: str) -> Skill:
 
 
 def looked_at(skill: Skill) -> Skill:
-    """Return a plugin's skill with what its file says of who may call it, or why it cannot be used."""
+    """Return a plugin's skill with what its file says of who may call it, or why it cannot be used.
+
+    Its front matter is a stranger's, whom a sentence does not reach: a line that cannot be meant costs that line alone.
+    """
     try:
-        front, body = split(text_of(skill.file))
+        document = read_document(text_of(skill.file))
     except FrontMatterError as error:
         return replace(skill, why=error.message)
     return replace(
         skill,
-        why="" if body else "It says nothing below its front matter.",
-        for_model=front.get("disable-model-invocation") is not True,
-        for_person=front.get("user-invocable") is not False,
+        why="" if document.body else "It says nothing below its front matter.",
+        for_model=document.fields.get("disable-model-invocation") is not True,
+        for_person=document.fields.get("user-invocable") is not False,
     )
 
 

@@ -54,3 +54,12 @@ def slash_command(library: Library, skill: Skill) -> SlashCommand:
         return await library.use(skill.name, arguments=text, conversation=host.conversation)
 
     return SlashCommand(skill.name, skill.description, run, hint="what it works on", prompts=True)
+
+
+def retired_command(library: Library, name: str) -> SlashCommand:
+    """Return ``/name`` for a skill that the marketplace stopped: it says so, instead of being told to the model."""
+
+    async def run(text: str, host: CommandHost) -> str:
+        return await library.use(name, arguments=text, conversation=host.conversation)
+
+    return SlashCommand(name, "Retired by the marketplace.", run, prompts=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
+from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.tools import TOOLS
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
@@ -54,6 +55,10 @@ class UseTool:
                 return tool
         if service.find(name) is not None:
             raise ToolError(f"Not run: use_tool does not call {name}. If it is on your list, call it by its own name.")
+        retired = self._ctx.services.get(RETIREMENTS)
+        for server, why in (retired.sentences("mcp") if retired is not None else {}).items():
+            if name.startswith(f"mcp__{server}__"):
+                raise ToolError(f"Not run: {why}")
         found = near(name, tools)
         hint = f" Did you mean {' or '.join(found)}?" if found else ""
         raise ToolError(f"Not run: there is no tool {name[:100]!r} to use.{hint} Look for it with tool_search.")

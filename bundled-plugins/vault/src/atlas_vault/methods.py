@@ -5,9 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import NeedsConsentError
+from atlas_sdk.errors import AtlasError, NeedsConsentError
+from atlas_sdk.events import SECRET, SettingChanged
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.providers import ChecksKeys
+from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.vault import VAULT, SecretEntry
@@ -75,6 +77,16 @@ async def asked_of_provider(ctx: PluginContext, name: str, value: str) -> str:
     return ""
 
 
+async def _announced(ctx: PluginContext, name: str) -> None:
+    """Tell what waits for a secret. It is in the vault already, so that nothing of this makes storing it fail."""
+    events = ctx.services.get(EVENTS)
+    if events is not None:
+        try:
+            await events.announce(SettingChanged(key=f"{SECRET}{name}", value=None))
+        except AtlasError as error:
+            ctx.logger.warning("A secret changed, and nobody could be told: %s", error)
+
+
 def methods(ctx: PluginContext) -> list[Method]:
     """Return the methods."""
 
@@ -82,13 +94,17 @@ def methods(ctx: PluginContext) -> list[Method]:
         value = params.value.get_secret_value()
         said = await asked_of_provider(ctx, params.name, value)
         await ctx.services.need(VAULT).set(params.name, value)
+        await _announced(ctx, params.name)
         return Kept(said=said)
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
         return Secrets(secrets=await ctx.services.need(VAULT).entries())
 
     async def delete(params: SecretName, caller: Caller) -> BaseModel:
-        return Done(done=await ctx.services.need(VAULT).delete(params.name))
+        done = await ctx.services.need(VAULT).delete(params.name)
+        if done:
+            await _announced(ctx, params.name)
+        return Done(done=done)
 
     async def check(params: Nothing, caller: Caller) -> BaseModel:
         vault = ctx.services.need(VAULT)

@@ -46,17 +46,19 @@ def new(context: typer.Context, name: str, folder: Folder = None, kind: Kind = "
     _say("Write it:    atlas docs plugins/first-plugin")
 
 
-def try_out(folder: Path, json: Json = False) -> None:
+def try_out(context: typer.Context, folder: Path, json: Json = False) -> None:
     """Run a plugin folder's own tests, and what the contracts of all it registers promise; exits 1 when one fails."""
     import anyio
+
+    from atlas_sdk.installed import own_folder
 
     from .trial import left_as_it_was, run_tests, try_plugin
 
     if not folder.is_dir():
-        raise NotFoundError(
-            f"There is no folder {folder}.", hint="Name the plugin's folder, the one with its manifest."
-        )
-    whole = folder.expanduser().resolve()
+        there = context.obj.home / "plugins" / folder.name
+        hint = f"The plugin {folder.name} is in {there}." if there.is_dir() else "Name the folder with its manifest."
+        raise NotFoundError(f"There is no folder {folder}.", hint=hint)
+    whole = own_folder(folder.expanduser().resolve())
     with left_as_it_was(whole):
         result = anyio.run(try_plugin, whole, backend="trio")
         run_tests(whole, result)

@@ -15,6 +15,8 @@ COMMON = "common"
 SUFFIX = ".template"
 """Keeps linters and test runners off what is a template."""
 KINDS = ("tool", "channel", "executor", "provider", "reader", "screen")
+LONGEST = 50
+"""Models take names of tools up to 64 letters, and a tool's begins with its plugin's."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -23,9 +25,10 @@ def make_plugin(name: str, kind: str, where: Path) -> Path:
 
     The manifest comes last: whoever watches the folder finds a plugin that is whole, or none.
     """
-    if not NAME.fullmatch(name) or len(name) > 50:
+    if not NAME.fullmatch(name) or len(name) > LONGEST:
         raise MisuseError(
-            f"{name[:60]!r} cannot be a plugin's name.", hint="Use small letters, digits and dashes, such as my-plugin."
+            f"{name[:60]!r} cannot be a plugin's name.",
+            hint=f"Use small letters, digits and dashes, such as my-plugin, and {LONGEST} of them at most.",
         )
     if kind not in KINDS:
         raise MisuseError(f"There is no kind {kind!r}.", hint=f"Those there are: {', '.join(KINDS)}.")

@@ -68,10 +68,10 @@ class Result:
 
 async def try_plugin(folder: Path) -> Result:
     """Load the folder twice and run the suites that fit what it registers. Its own tests are ``run_tests``."""
-    from atlas_sdk.manifest_file import read_manifest
+    from atlas_sdk.installed import manifest_at
     from atlas_sdk.testing.examples import read_examples
 
-    manifest = read_manifest(folder, source="folder")
+    manifest = manifest_at(folder)
     result = Result(manifest.name, str(folder))
     try:
         examples = read_examples(folder)
@@ -89,6 +89,9 @@ async def try_plugin(folder: Path) -> Result:
 
 def run_tests(folder: Path, result: Result) -> None:
     """Run the folder's tests with pytest, in a process of their own, and put what came of it into the result."""
+    from atlas_sdk.installed import project_of
+
+    folder = project_of(folder)
     tests = folder / "tests"
     if not tests.is_dir() or result.tests == "left":  # each would fail by what is said already
         return

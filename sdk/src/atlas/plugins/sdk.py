@@ -14,6 +14,8 @@ from atlas_sdk.author_context import LlmError, LlmMessage, PluginLlm
 from atlas_sdk.authored import AuthorChannel as Channel
 from atlas_sdk.authored import AuthorExecutor as Executor
 from atlas_sdk.authored import AuthorFileChannel as FileChannel
+from atlas_sdk.authored import AuthorKeyedChannel as KeyedChannel
+from atlas_sdk.authored import AuthorLimitedChannel as LimitedChannel
 from atlas_sdk.channels import ChannelHost, Inbound, InboundFile, Prompt
 from atlas_sdk.commands import CommandHost
 from atlas_sdk.executors import (
@@ -74,7 +76,9 @@ __all__ = [
     "Finished",
     "Inbound",
     "InboundFile",
+    "KeyedChannel",
     "LimitReached",
+    "LimitedChannel",
     "LlmError",
     "LlmMessage",
     "LlmResult",

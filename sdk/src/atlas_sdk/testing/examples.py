@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MisuseError
+from ..installed import project_of
 from ..values import Json
 from .fake_hosts import FakeToolHost
 
@@ -56,7 +57,7 @@ class Examples:
 
 def read_examples(folder: Path) -> Examples:
     """Import the examples of a plugin folder. Raises MisuseError for a file that cannot be imported."""
-    path = folder / EXAMPLES
+    path = project_of(folder) / EXAMPLES
     if not path.is_file():
         return Examples()
     changed = path.stat().st_mtime_ns

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from ..audit import Audit
 from ..errors import MissingServiceError, MisuseError
 from ..services import Provided, ServiceKey
 from ..services.settings import SETTINGS
@@ -141,6 +142,12 @@ class FakeContext:
         if name not in self.secrets:
             raise MisuseError(f"The plugin {self.name} does not declare a secret {name!r}.")
         return self.secrets[name]
+
+    @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """The hosts that its ``ctx.http()`` asked, each with what the log says of it."""
+        lines = Audit(self.home, self.name, self.clock).lines(1_000)
+        return tuple((line["what"], line["outcome"]) for line in lines if line["kind"] == "host")
 
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         """Have ``stop`` run by ``unload``."""

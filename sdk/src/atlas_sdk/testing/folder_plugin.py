@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +15,9 @@ from ..executors import Executor
 from ..folder_module import forget_folder, import_folder
 from ..hook_events import EventHook, HookAnswer, matches, read_answer
 from ..hookspecs import hookimpl
+from ..installed import manifest_at, own_folder
 from ..manifest import Manifest
-from ..manifest_file import MANIFEST, read_manifest
+from ..manifest_file import MANIFEST
 from ..messages import Message, Sender, TextPart, ToolResultPart
 from ..readers import Reader
 from ..register import Registered, run_register
@@ -41,7 +44,7 @@ class FolderPlugin:
         self.manifest = manifest
         self.ctx = ctx
         self.hooks = hooks
-        self.registered = hooks.what if isinstance(hooks, Registered) else Registrations()
+        self.registered = hooks.what if isinstance(hooks, Registered) else _of_hooks(hooks, ctx)
 
     def tool(self, name: str) -> Tool:
         """Return a tool it registered."""
@@ -119,13 +122,13 @@ async def load_folder(
     secrets: Mapping[str, str] | None = None,
     ctx: FakeContext | None = None,
 ) -> FolderPlugin:
-    """Load a plugin folder as Atlas does and return it. ``home`` is an empty folder.
+    """Load a plugin folder, or a package's, as Atlas does and return it. ``home`` is an empty folder.
 
     ``settings`` and ``secrets`` stand in the place of the defaults and of the vault, before those of
     ``tests/examples.py``; all must be declared.
     Raises AtlasError with the reason when it cannot be loaded.
     """
-    manifest = read_manifest(folder, source="folder")
+    manifest = manifest_at(folder)
     made = ctx or FakeContext(home, name=manifest.name)
     made.name = manifest.name
     made.settings = {one.name: one.default for one in manifest.settings}
@@ -137,7 +140,7 @@ async def load_folder(
             if name not in declared:
                 raise NotFoundError(f"The manifest of {manifest.name} declares no {what} {name!r}.")
             declared[name] = value
-    module = import_folder(folder, manifest.name)
+    module = import_module(manifest.module) if manifest.module else import_folder(folder, manifest.name)
     hooks = Registered(made, Registrations()) if module is None else await run_register(module, made, manifest)
     return FolderPlugin(manifest, made, hooks)
 
@@ -152,11 +155,23 @@ async def talk(app: Any, said: str) -> list[str]:
 
 
 def folder_of(test: Path) -> Path:
-    """Return the plugin folder a test file is in: the nearest one above it with a manifest."""
+    """Return the plugin folder a test file is of: the nearest one above it with a manifest, or a project's package."""
     for folder in test.parents:
-        if (folder / MANIFEST).is_file():
-            return folder
+        if (own_folder(folder) / MANIFEST).is_file():
+            return own_folder(folder)
     raise NotFoundError(f"{test} is in no plugin folder.", hint=f"A plugin folder has a {MANIFEST}.")
+
+
+def _of_hooks(hooks: object, ctx: FakeContext) -> Registrations:
+    """Return what the hooks of a module add, of what there are promises for."""
+
+    def added(name: str) -> list[Any]:
+        hook = getattr(hooks, name, None)
+        if hook is None:
+            return []
+        return list(hook(ctx) if "ctx" in inspect.signature(hook).parameters else hook())
+
+    return Registrations(tools=added("atlas_tools"), readers=added("atlas_readers"), commands=added("atlas_commands"))
 
 
 class _Host:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_skills.front_matter import FrontMatterError, split
+from atlas_sdk.front_matter import FrontMatterError, first_line, read_document, split
 
 READ: list[tuple[str, dict[str, Any]]] = [
     ("name: a", {"name": "a"}),
@@ -25,6 +25,7 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ("tools: [Read, 'Write', \"Bash(git:*)\"]", {"tools": ["Read", "Write", "Bash(git:*)"]}),
     ("tools:\n  - Read\n  - Bash(git add:*)\nname: b", {"tools": ["Read", "Bash(git add:*)"], "name": "b"}),
     ("tools:\n- Read\n- Write", {"tools": ["Read", "Write"]}),
+    ('tools:\n  [\n    "Read",\n    "Write",\n  ]\nname: b', {"tools": ["Read", "Write"], "name": "b"}),
     ("tools: Read, Grep", {"tools": "Read, Grep"}),
     ("metadata:\n  origin: agent\n  more:\n    deep: true\nname: b",
      {"metadata": {"origin": "agent", "more": {"deep": True}}, "name": "b"}),
@@ -81,3 +82,51 @@ def test_whatever_stands_there_it_is_read_or_refused(lines: list[str]) -> None:
 @given(value=st.text(alphabet="ab \u732b!?()*", min_size=1).filter(lambda text: text.strip()))
 def test_what_is_quoted_is_kept_as_it_is(value: str) -> None:
     assert split(f'---\ndescription: "{value}"\n---\nx')[0] == {"description": value}
+
+
+ROUGH: list[tuple[str, dict[str, Any]]] = [
+    (
+        "description: first\nsaid: [a, Bash(b, c), 'd, e']",
+        {"description": "first", "said": ["a", "Bash(b, c)", "d, e"]},
+    ),
+    ('description: "a\nname: b', {"description": '"a', "name": "b"}),
+    ("description: one\ngoes on at the margin\nname: b", {"description": "one goes on at the margin", "name": "b"}),
+    ("description: one\n    - two\n  three: four\nname: b", {"description": "one - two three: four", "name": "b"}),
+    ("just words\nname: b", {"name": "b"}),
+    ("name: a\nname: b", {"name": "a"}),
+    ("tools:\n" + "\n".join("  " * depth + "a:" for depth in range(1, 60)) + "\nname: b", {"tools": ..., "name": "b"}),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), ROUGH)
+def test_of_a_strangers_file_what_can_be_read_is_taken(text: str, wanted: dict[str, Any]) -> None:
+    document = read_document(f"\n---\r\n{text}\n---\nBody.\n")
+
+    assert (document.body, document.has_front_matter) == ("Body.", True)
+    assert {name: value if wanted.get(name) is not ... else ... for name, value in document.fields.items()} == wanted
+
+
+@pytest.mark.parametrize(("text", "wanted"), READ)
+def test_a_strangers_file_in_good_order_is_read_as_ones_own(text: str, wanted: dict[str, Any]) -> None:
+    assert read_document(f"---\n{text}\n---\nBody.").fields == wanted
+
+
+def test_a_field_is_told_as_text_and_as_names() -> None:
+    document = read_document("---\ntools: Read, Bash(a, b)\nagain: [Read, true]\nnot: {a: b}\n---\n# Title\n")
+
+    assert document.names("tools") == ("Read", "Bash(a, b)")
+    assert (document.names("again"), document.names("none")) == (("Read", "true"), None)
+    assert (document.text("again"), document.text("not")) == ("Read, true", "")
+    assert first_line(document.body) == "Title"
+
+
+@pytest.mark.parametrize("text", ["---\nname: a\n", "---", "", "\ufeff\n# Title\n---\n"])
+def test_what_is_no_front_matter_is_body(text: str) -> None:
+    assert read_document(text).body == text.strip("\ufeff \n")
+
+
+@given(lines=LINES)
+def test_a_strangers_file_is_always_read(lines: list[str]) -> None:
+    document = read_document("\n".join(["---", *lines, "---", "Body."]))
+
+    assert document.body.endswith("Body.")

@@ -2,15 +2,19 @@
 
 A parser of all of YAML would refuse many real files, since authors write ``description: Use when: …`` without quotes,
 which YAML forbids and Claude Code takes. This takes it, too. It knows maps, lists, quoted, plain and block texts;
-what it does not know (anchors, tags) stays the text it is. Pure.
+what it does not know (anchors, tags) stays the text it is. ``split`` names the line that cannot be meant, for who can
+mend it; ``read_document`` reads a stranger's file and takes what can be read of it. Pure.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
-from atlas_sdk.errors import MisuseError
+from .errors import MisuseError
 
 Value: TypeAlias = "str | bool | list[Value] | dict[str, Value]"
 
@@ -19,12 +23,51 @@ _BLOCK = re.compile(r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+_AT_MARGIN = re.compile(r"""(?:[A-Za-z_][\w.-]*|"[^"]*"|'[^']*')[ \t]*:(?:\s|$)""")
 _MOST_LEVELS = 20
 """Nobody nests front matter so deep; a file that does is made to break its reader."""
 
 
 class FrontMatterError(MisuseError):
     """Front matter that cannot be meant; the message names the line."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A Markdown file: what its front matter says, and what stands below it."""
+
+    fields: Mapping[str, Value]
+    body: str
+    has_front_matter: bool
+
+    def text(self, name: str) -> str:
+        """Return a field as one text, empty when there is none."""
+        return _as_text(self.fields.get(name, ""))
+
+    def names(self, name: str) -> tuple[str, ...] | None:
+        """Return a field as names, None when there is none. Text is taken apart at commas outside of brackets."""
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        found = map(_as_text, value) if isinstance(value, list) else _items(_as_text(value))
+        return tuple(item.strip() for item in found if item.strip())
+
+
+def read_document(text: str) -> Document:
+    """Take a stranger's Markdown file apart. It never fails: what cannot be read as it is meant is text."""
+    plain = text.removeprefix("\ufeff")
+    lines = plain.lstrip().splitlines()
+    if not lines or lines[0].rstrip() != "---" or (end := _end(lines)) is None:
+        return Document({}, plain.strip(), False)
+    return Document(_leniently(lines[1:end]), "\n".join(lines[end + 1 :]).strip(), True)
+
+
+def first_line(body: str) -> str:
+    """Return the first line that says something, without the marks of a heading."""
+    for line in body.splitlines():
+        if said := line.strip().lstrip("#").strip():
+            return said[:200]
+    return ""
 
 
 def split(text: str) -> tuple[dict[str, Value], str]:
@@ -35,10 +78,47 @@ def split(text: str) -> tuple[dict[str, Value], str]:
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
         return {}, "\n".join(lines).strip()
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    end = _end(lines)
     if end is None:
         raise FrontMatterError("Its front matter begins with --- and does not end. Put --- on a line below it.")
     return _Reader(lines[1:end]).whole(), "\n".join(lines[end + 1 :]).strip()
+
+
+def _end(lines: list[str]) -> int | None:
+    return next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+
+
+def _leniently(lines: list[str]) -> dict[str, Value]:
+    """Read each field by itself, so that one that is broken is only text, and the others are what they are."""
+    starts = [number for number, line in enumerate(lines) if _AT_MARGIN.match(line)]
+    fields: dict[str, Value] = {}
+    for start, end in pairwise([*starts, len(lines)]):
+        name, _, first = lines[start].partition(":")
+        try:
+            found = _Reader(lines[start:end]).whole()
+        except FrontMatterError:
+            found = {
+                name.strip(): _unquoted(" ".join(line.strip() for line in (first, *lines[start + 1 : end])).strip())
+            }
+        for key, value in found.items():
+            fields.setdefault(key, value)  # of two with one name the first counts
+    return fields
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _as_text(value: Value) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case list():
+            return ", ".join(map(_as_text, value))
+        case dict():
+            return ""
 
 
 class _Reader:
@@ -99,6 +179,9 @@ class _Reader:
             return self._block(indent, folded=block[1] == ">", keep=(block[2] or block[3]))
         if _COMMENT.sub("", text) == "":
             here = self._next_indent()
+            if here is not None and here > indent and (line := self._lines[self._at].strip())[0] in "[{":
+                self._at += 1
+                return self._value(line, indent)
             if here is not None and (here > indent or (here == indent and self._is_item())):
                 if self._is_item() or _KEY.match(self._lines[self._at].strip()):
                     return self._nested(here)
@@ -178,9 +261,25 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _flow(text: str) -> Value:
     """Return a list or a map on one line; one inside another stays text."""
-    inner = text[1 : text.rfind("]" if text[0] == "[" else "}")]
-    parts = [part.strip() for part in re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,])+""", inner)]
+    parts = [part.strip() for part in _items(text[1 : text.rfind("]" if text[0] == "[" else "}")])]
     if text[0] == "[":
         return [_scalar(part, plain=True) for part in parts if part]
     pairs = (part.partition(":") for part in parts if part)
     return {str(_scalar(name.strip(), plain=False)): _scalar(value.strip(), plain=True) for name, _, value in pairs}
+
+
+def _items(text: str) -> list[str]:
+    """Take a list apart at its commas, but for those in quotes and in brackets."""
+    items, start, depth, quote, escaped = [], 0, 0, "", False
+    for index, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote and not escaped else quote
+            escaped = sign == "\\" and quote == '"' and not escaped
+        elif sign in "\"'" and not text[start:index].strip():
+            quote = sign
+        elif sign in "()":
+            depth = max(0, depth + (1 if sign == "(" else -1))
+        elif sign == "," and not depth:
+            items.append(text[start:index])
+            start = index + 1
+    return [*items, text[start:]]
