@@ -1,0 +1,131 @@
+"""Which messages a query means: rare words count more, near ones count for each other, and the speaker counts. Pure.
+
+A message's score is the sum, over the query's terms, of the term's weight where the message itself holds it, and of a
+part of that weight where a neighbour does: people ask in one message and answer in the next.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+NEAR = {0: 1.0, 1: 0.7, -1: 0.7, 2: 0.5, -2: 0.5}
+"""What a term counts for at so many messages' distance."""
+REACH = 2
+"""How far neighbours count, and how many of them a result shows on either side."""
+SPEAKER = 1.0
+"""Added where the message is by the person the question names."""
+TIME = 3.0
+"""Added where the message is of the time the question names."""
+REPEATED = 1.0
+"""Added for each time the message says a word again, twice at most a word: it is what the message is about."""
+MOST_CANDIDATES = 2_500
+"""So many messages are scored: those that hold the rarest terms."""
+FUSION = 60
+"""The usual constant of reciprocal rank fusion."""
+
+
+@dataclass(frozen=True)
+class Posting:
+    """The rows that hold a term, the newest first, and how many there are in all, as counted or guessed."""
+
+    rows: Sequence[int]
+    count: float
+
+    def weight(self, messages: float) -> float:
+        """Return how much the term tells, as BM25 weighs it."""
+        return math.log(1 + (max(messages - self.count, 0) + 0.5) / (self.count + 0.5))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A row, its score, and whether it and its neighbours hold all that one alternative asks for."""
+
+    row: int
+    score: float
+    complete: bool
+
+
+def score(
+    postings: Mapping[str, Posting],
+    alternatives: Sequence[Collection[str]],
+    messages: float,
+    *,
+    also: Iterable[int] = (),
+    barred: Collection[int] = (),
+) -> list[Scored]:
+    """Return the rows worth looking at, the best first. ``also`` are rows known to hold a whole alternative."""
+    ordered = sorted(postings.items(), key=lambda item: len(item[1].rows))
+    also = set(also)
+    candidates: set[int] = set(also)
+    for _, posting in ordered:
+        if len(candidates) >= MOST_CANDIDATES:
+            break
+        candidates.update(posting.rows[: MOST_CANDIDATES - len(candidates)])
+    candidates.difference_update(barred)
+    totals = dict.fromkeys(candidates, 0.0)
+    held: dict[int, set[str]] = {row: set() for row in candidates}
+    for name, posting in ordered:
+        weight = posting.weight(messages)
+        rows = set(posting.rows)
+        for row, near in _near(candidates, rows):
+            totals[row] += weight * near
+            held[row].add(name)
+    found = [
+        Scored(row, total, row in also or any(held[row].issuperset(one) for one in alternatives))
+        for row, total in totals.items()
+    ]
+    return sorted(found, key=lambda one: (-one.score, -one.row))
+
+
+def _near(candidates: set[int], rows: set[int]) -> Iterable[tuple[int, float]]:
+    """Return each candidate that holds the term, or whose neighbour does, with what that counts for."""
+    found: dict[int, float] = dict.fromkeys(candidates & rows, 1.0)
+    for distance in (1, 2):
+        near = NEAR[distance]
+        if len(rows) < len(candidates):
+            for row in rows:
+                for other in (row - distance, row + distance):
+                    if other in candidates:
+                        found.setdefault(other, near)
+        else:
+            for row in candidates:
+                if row not in found and (row - distance in rows or row + distance in rows):
+                    found[row] = near
+    return found.items()
+
+
+def repeats(text: str, words: Sequence[str]) -> int:
+    """Return how often a text says words of the query again, in any of their forms, twice at most a word."""
+    low = text.casefold()
+    return sum(min(2, max(0, len(_beginning(word).findall(low)) - 1)) for word in words)
+
+
+@lru_cache(maxsize=256)
+def _beginning(word: str) -> re.Pattern[str]:
+    return re.compile(r"\b" + re.escape(word[: max(3, len(word) - 2)]))
+
+
+def fuse(*rankings: Sequence[int]) -> list[int]:
+    """Return the rows of several rankings as one, by reciprocal ranks."""
+    totals: dict[int, float] = {}
+    for ranking in rankings:
+        for place, row in enumerate(ranking):
+            totals[row] = totals.get(row, 0.0) + 1 / (FUSION + place + 1)
+    return sorted(totals, key=lambda row: -totals[row])
+
+
+def apart(rows: Iterable[int], most: int) -> list[int]:
+    """Return the first rows that are no neighbours of one before them."""
+    taken: list[int] = []
+    near: set[int] = set()
+    for row in rows:
+        if row not in near:
+            taken.append(row)
+            near.update(range(row - REACH, row + REACH + 1))
+            if len(taken) == most:
+                break
+    return taken
