@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-NEAR = {0: 1.0, 1: 0.7, -1: 0.7, 2: 0.5, -2: 0.5}
+NEAR = {1: 0.7, 2: 0.5}
 """What a term counts for at so many messages' distance."""
 REACH = 2
 """How far neighbours count, and how many of them a result shows on either side."""
@@ -22,7 +22,7 @@ TIME = 3.0
 """Added where the message is of the time the question names."""
 REPEATED = 1.0
 """Added for each time the message says a word again, twice at most a word: it is what the message is about."""
-MOST_CANDIDATES = 2_500
+MOST_CANDIDATES = 1_200
 """So many messages are scored: those that hold the rarest terms."""
 FUSION = 60
 """The usual constant of reciprocal rank fusion."""
@@ -41,12 +41,15 @@ class Posting:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A row, its score, and whether it and its neighbours hold all that one alternative asks for."""
+class Scores:
+    """Rows with their scores, and those that hold, with their neighbours, all that one alternative asks for."""
 
-    row: int
-    score: float
-    complete: bool
+    totals: Mapping[int, float]
+    complete: Collection[int]
+
+    def best(self) -> list[int]:
+        """Return the rows, the best first, and of equals the newest."""
+        return sorted(self.totals, key=lambda row: (self.totals[row], row), reverse=True)
 
 
 def score(
@@ -56,8 +59,8 @@ def score(
     *,
     also: Iterable[int] = (),
     barred: Collection[int] = (),
-) -> list[Scored]:
-    """Return the rows worth looking at, the best first. ``also`` are rows known to hold a whole alternative."""
+) -> Scores:
+    """Score the rows worth looking at. ``also`` are rows known to hold a whole alternative."""
     ordered = sorted(postings.items(), key=lambda item: len(item[1].rows))
     also = set(also)
     candidates: set[int] = set(also)
@@ -67,35 +70,30 @@ def score(
         candidates.update(posting.rows[: MOST_CANDIDATES - len(candidates)])
     candidates.difference_update(barred)
     totals = dict.fromkeys(candidates, 0.0)
-    held: dict[int, set[str]] = {row: set() for row in candidates}
+    held: dict[str, set[int]] = {}
     for name, posting in ordered:
-        weight = posting.weight(messages)
-        rows = set(posting.rows)
-        for row, near in _near(candidates, rows):
-            totals[row] += weight * near
-            held[row].add(name)
-    found = [
-        Scored(row, total, row in also or any(held[row].issuperset(one) for one in alternatives))
-        for row, total in totals.items()
-    ]
-    return sorted(found, key=lambda one: (-one.score, -one.row))
+        weight, rows = posting.weight(messages), set(posting.rows)
+        held[name] = mine = candidates & rows
+        for row in mine:
+            totals[row] += weight
+        for distance in (1, 2):
+            near = _near(candidates, rows, distance) - mine
+            for row in near:
+                totals[row] += weight * NEAR[distance]
+            mine |= near
+    complete = also & candidates
+    for one in alternatives:
+        complete.update(candidates.intersection(*(held[name] for name in one)))
+    return Scores(totals, complete)
 
 
-def _near(candidates: set[int], rows: set[int]) -> Iterable[tuple[int, float]]:
-    """Return each candidate that holds the term, or whose neighbour does, with what that counts for."""
-    found: dict[int, float] = dict.fromkeys(candidates & rows, 1.0)
-    for distance in (1, 2):
-        near = NEAR[distance]
-        if len(rows) < len(candidates):
-            for row in rows:
-                for other in (row - distance, row + distance):
-                    if other in candidates:
-                        found.setdefault(other, near)
-        else:
-            for row in candidates:
-                if row not in found and (row - distance in rows or row + distance in rows):
-                    found[row] = near
-    return found.items()
+def _near(candidates: set[int], rows: set[int], distance: int) -> set[int]:
+    """Return the candidates that have one of the rows at a distance."""
+    if len(rows) < len(candidates):
+        shifted = {row + distance for row in rows}
+        shifted.update(row - distance for row in rows)
+        return candidates & shifted
+    return {row for row in candidates if row - distance in rows or row + distance in rows}
 
 
 def repeats(text: str, words: Sequence[str]) -> int:

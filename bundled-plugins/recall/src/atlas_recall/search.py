@@ -17,21 +17,21 @@ from atlas_sdk.services.store import Reading, Row
 from .index import OUTPUT, PLACE_BITS
 from .period import is_of, months_in
 from .query import Query, Term
-from .ranking import REPEATED, SPEAKER, TIME, Posting, Scored, apart, fuse, repeats, score
+from .ranking import REPEATED, SPEAKER, TIME, Posting, Scores, apart, fuse, repeats, score
 
-MOST_ROWS = 6_000
+MOST_ROWS = 4_000
 """The newest messages that are looked up of one word. A word of more is in so many that it tells little."""
 MOST_WHOLE = 500
 """The newest messages looked up that hold every word."""
-JUDGED = 300
+JUDGED = 120
 """So many of the best are judged by who said them and when; more where filters leave too few."""
 MOST_JUDGED = 3_000
 MOST_RANGES = 200
 """Ranges of conversations a word is looked up in, where only some conversations are searched."""
 SORTED = 50
 """So many of the best are put in the order of time, where that is asked for."""
-LOOKED_AT = 2_000
-"""Characters of a message that are looked at once more when it is judged."""
+READ, LOOKED_AT = 40, 2_000
+"""So many of the best are read once more, and so many characters of each."""
 STEM_CHARS = 3
 """Words that begin alike and are in the same messages are taken for forms of one word."""
 FUSED = 200
@@ -79,6 +79,9 @@ class Found:
     exact: bool = False
 
 
+NOTHING = Scores({}, ())
+
+
 @dataclass
 class Search:
     """One search, in one consistent view of the database."""
@@ -104,7 +107,9 @@ class Search:
             return Found()
         hits: list[Hit] = []
         wanted = most if self.newest is None else SORTED
-        ranked, names = self._ranked_in("recall_text", 0) if self.scope.roles & {"user", "assistant"} else ([], set())
+        ranked, names = (
+            self._ranked_in("recall_text", 0) if self.scope.roles & {"user", "assistant"} else (NOTHING, set())
+        )
         judged = self._judged(ranked, names, wanted)
         if self.nearest:
             judged = self._fused(judged)
@@ -122,7 +127,7 @@ class Search:
 
     # --- by words ---------------------------------------------------------------------------------
 
-    def _ranked_in(self, table: str, base: int) -> tuple[list[Scored], set[str]]:
+    def _ranked_in(self, table: str, base: int) -> tuple[Scores, set[str]]:
         """Return the rows of a table by their words, and the names of people among the words."""
         names = self._names(self.query.terms)
         terms = [term for term in self.query.terms if not (term.is_plain and term.words[0].casefold() in names)]
@@ -194,30 +199,38 @@ class Search:
 
     # --- by who and when --------------------------------------------------------------------------
 
-    def _judged(self, ranked: Sequence[Scored], names: AbstractSet[str], most: int) -> list[tuple[float, Hit]]:
+    def _judged(self, scores: Scores, names: AbstractSet[str], most: int) -> list[tuple[float, Hit]]:
         """Return the best rows that the scope lets through, scored also by who said them and when."""
         months = months_in(self.text, self.zone)
-        words = [term.words[0].casefold() for term in self.query.terms if term.is_plain]
-        found: list[tuple[float, Hit]] = []
+        found: dict[int, tuple[float, Hit]] = {}
+        ranked = scores.best()
         for start in range(0, min(len(ranked), MOST_JUDGED), JUDGED):
-            part = {one.row: one for one in ranked[start : start + JUDGED]}
-            for row in self._messages(part):
-                if not self._lets_through(row):
-                    continue
-                one = part[row["row"]]
-                extra = SPEAKER if len(names) == 1 and names & set(row["who"].split()) else 0.0
-                extra += REPEATED * repeats(row["body"], words)
-                extra += TIME if months and is_of(row["at"], months, self.zone) else 0.0
-                found.append((one.score + extra, _hit(row, one.complete)))
+            for row in self._messages(ranked[start : start + JUDGED]):
+                if self._lets_through(row):
+                    number = row["row"]
+                    extra = SPEAKER if len(names) == 1 and names & set(row["who"].split()) else 0.0
+                    extra += TIME if months and is_of(row["at"], months, self.zone) else 0.0
+                    found[number] = (scores.totals[number] + extra, _hit(row, number in scores.complete))
             if len(found) >= max(most * 10, JUDGED // 2):
                 break
-        return sorted(found, key=lambda pair: (-pair[0], -pair[1].row))
+        best = sorted(found, key=lambda number: (found[number][0], number), reverse=True)
+        words = [term.words[0].casefold() for term in self.query.terms if term.is_plain]
+        for number, text in self._bodies(best[:READ]):
+            found[number] = (found[number][0] + REPEATED * repeats(text, words), found[number][1])
+        return sorted(found.values(), key=lambda pair: (-pair[0], -pair[1].row))
+
+    def _bodies(self, rows: Sequence[int]) -> Iterator[tuple[int, str]]:
+        for row in self.reading.rows(
+            f"""SELECT t.rowid AS row, substr(t.body, 1, {LOOKED_AT}) AS body FROM json_each(:rows) w
+            JOIN recall_text t ON t.rowid = w.value""",
+            rows=json.dumps(rows),
+        ):
+            yield row["row"], row["body"]
 
     def _messages(self, rows: Iterable[int]) -> list[Row]:
         return self.reading.rows(
-            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no, c.agent,
-            substr(COALESCE(t.body, ''), 1, {LOOKED_AT}) AS body FROM json_each(:rows) w
-            JOIN recall_message m ON m.row = w.value LEFT JOIN recall_text t ON t.rowid = m.row
+            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no, c.agent FROM json_each(:rows) w
+            JOIN recall_message m ON m.row = w.value
             JOIN recall_conversation c ON c.no = (m.row & {OUTPUT - 1}) >> {PLACE_BITS}""",
             rows=json.dumps(list(rows)),
         )
