@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atlas_recall.search import MOST_ROWS, Scope
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.records import Checkpoint, Origin
-from atlas_sdk.services.meaning import MEANING
+from atlas_sdk.services.meaning import MEANING, Near
 from atlas_sdk.testing.fake_context import START
 
 pytestmark = pytest.mark.anyio
@@ -210,11 +210,12 @@ async def test_meaning_finds_what_no_word_does(library: Any) -> None:
     await library.talk("we went by automobile")
     await library.talk("the car is red")
 
-    class Near:
-        async def nearest(self, text: str, *, limit: int = 200, conversations: Any = None) -> tuple[str, ...]:
-            return (library.ids["we went by automobile"], "nobody")
+    class Nearest:
+        async def nearest(self, text: str, *, limit: int = 200, conversations: Any = None) -> tuple[Near, ...]:
+            found = library.ids["we went by automobile"]
+            return (Near(message=found, likeness=0.9), Near(message="nobody", likeness=0.8))
 
-    library.ctx.services.offer(MEANING.by(Near()))
+    library.ctx.services.offer(MEANING.by(Nearest()))
 
     assert set(await library.texts("car")) == {"we went by automobile", "the car is red"}
     assert await library.texts("vehicles") == ["we went by automobile"]

@@ -24,8 +24,12 @@ REPEATED = 1.0
 """Added for each time the message says a word again, twice at most a word: it is what the message is about."""
 MOST_CANDIDATES = 1_200
 """So many messages are scored: those that hold the rarest terms."""
-FUSION = 60
-"""The usual constant of reciprocal rank fusion."""
+SPEAKER_NEAR, TIME_NEAR = 0.4, 0.8
+"""The same two where messages are ranked by meaning, in parts of the way from the farthest to the nearest."""
+NEAR_IN_MEANING = {1: 0.3, 2: 0.15}
+"""What a neighbour's likeness counts for."""
+FUSION = 5
+"""The constant of reciprocal rank fusion: small, since a few results are wanted and the first places count."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,22 @@ def fuse(*rankings: Sequence[int]) -> list[int]:
         for place, row in enumerate(ranking):
             totals[row] = totals.get(row, 0.0) + 1 / (FUSION + place + 1)
     return sorted(totals, key=lambda row: -totals[row])
+
+
+def pooled(likeness: Mapping[int, float]) -> dict[int, float]:
+    """Return likenesses from 0 to 1 in which neighbours count for each other."""
+    if not likeness:
+        return {}
+    floor, top = min(likeness.values()), max(likeness.values())
+    part = {row: (value - floor) / ((top - floor) or 1.0) for row, value in likeness.items()}
+    return {
+        row: value
+        + sum(
+            weight * (part.get(row - distance, 0.0) + part.get(row + distance, 0.0))
+            for distance, weight in NEAR_IN_MEANING.items()
+        )
+        for row, value in part.items()
+    }
 
 
 def apart(rows: Iterable[int], most: int) -> list[int]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Checkpoint, Conversation
-from atlas_sdk.services.meaning import MEANING
+from atlas_sdk.services.meaning import MEANING, Near
 from atlas_sdk.services.store import STORE, Reading
 
 from .index import Index, State
 from .query import Query, parse
 from .ranking import REACH
-from .search import Found, Hit, Scope, Search
+from .search import Found, Hit, Scope, Search, names_among
 from .titles import titled
+
+_WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -82,17 +86,25 @@ class Recall:
         agent = None if record.agent == "main" else record.agent
         return replace(scope, agent=agent, current=conversation, archived=frozenset(archived), seen=frozenset(seen))
 
-    async def _nearest(self, text: str, scope: Scope) -> Sequence[str]:
+    async def _nearest(self, text: str, scope: Scope) -> Sequence[Near]:
         meaning = self._ctx.services.get(MEANING)
-        if meaning is None:
+        if meaning is None or not scope.roles & {"user", "assistant"}:
             return ()
+        store = self._ctx.services.need(STORE)
         mine: frozenset[str] | None = None
-        if scope.agent is not None:
-            rows = await self._ctx.services.need(STORE).read(
-                lambda reading: reading.rows("SELECT id FROM recall_conversation WHERE agent = :a", a=scope.agent)
+        if scope.agent is not None or scope.only:
+            rows = await store.read(
+                lambda reading: reading.rows(
+                    "SELECT id FROM recall_conversation WHERE (:a = '' OR agent = :a) AND (:only = '' OR id = :only)",
+                    a=scope.agent or "",
+                    only=scope.only,
+                )
             )
             mine = frozenset(row["id"] for row in rows)
-        return await meaning.nearest(text, conversations=mine)
+        # Who spoke is judged by itself; in the question, a name makes all that mentions it alike.
+        names = set(await store.read(lambda reading: names_among(reading, _WORD.findall(text))))
+        about = _WORD.sub(lambda word: "" if word[0].casefold() in names else word[0], _POSSESSIVE.sub("", text))
+        return await meaning.nearest(about if about.strip(" ?!.,") else text, conversations=mine)
 
 
 def _around(reading: Reading, hits: Sequence[Hit]) -> list[Around]:

@@ -12,12 +12,26 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
+from atlas_sdk.services.meaning import Near
 from atlas_sdk.services.store import Reading, Row
 
 from .index import OUTPUT, PLACE_BITS
 from .period import is_of, months_in
 from .query import Query, Term
-from .ranking import REPEATED, SPEAKER, TIME, Posting, Scores, apart, fuse, repeats, score
+from .ranking import (
+    REPEATED,
+    SPEAKER,
+    SPEAKER_NEAR,
+    TIME,
+    TIME_NEAR,
+    Posting,
+    Scores,
+    apart,
+    fuse,
+    pooled,
+    repeats,
+    score,
+)
 
 MOST_ROWS = 4_000
 """The newest messages that are looked up of one word. A word of more is in so many that it tells little."""
@@ -91,7 +105,7 @@ class Search:
     text: str
     scope: Scope
     zone: tzinfo | None = None
-    nearest: Sequence[str] = ()
+    nearest: Sequence[Near] = ()
     """Messages near in meaning, where somebody knows."""
     newest: bool | None = None
     """Whether the newest or the oldest are wanted, not the best."""
@@ -112,7 +126,7 @@ class Search:
         )
         judged = self._judged(ranked, names, wanted)
         if self.nearest:
-            judged = self._fused(judged)
+            judged = self._fused(judged, names)
         hits += self._spread(judged, wanted)
         if "tool" in self.scope.roles:
             outputs, _ = self._ranked_in("recall_output", OUTPUT)
@@ -129,7 +143,7 @@ class Search:
 
     def _ranked_in(self, table: str, base: int) -> tuple[Scores, set[str]]:
         """Return the rows of a table by their words, and the names of people among the words."""
-        names = self._names(self.query.terms)
+        names = names_among(self.reading, [term.words[0] for term in self.query.terms if term.is_plain])
         terms = [term for term in self.query.terms if not (term.is_plain and term.words[0].casefold() in names)]
         if not terms:
             terms, names = list(self.query.terms), set()
@@ -188,14 +202,6 @@ class Search:
             if len(found) >= most:
                 break
         return found
-
-    def _names(self, terms: Iterable[Term]) -> set[str]:
-        """Return the words of the query that are people's names here."""
-        words = json.dumps([term.words[0].casefold() for term in terms if term.is_plain])
-        rows = self.reading.rows(
-            "SELECT name FROM recall_name WHERE name IN (SELECT value FROM json_each(:words))", words=words
-        )
-        return {row["name"] for row in rows}
 
     # --- by who and when --------------------------------------------------------------------------
 
@@ -257,17 +263,35 @@ class Search:
 
     # --- by meaning -------------------------------------------------------------------------------
 
-    def _fused(self, judged: Sequence[tuple[float, Hit]]) -> list[tuple[float, Hit]]:
+    def _fused(self, judged: Sequence[tuple[float, Hit]], names: AbstractSet[str]) -> list[tuple[float, Hit]]:
+        """Return the hits in the order of both rankings, with the same regard for who and when in each."""
         rows = self.reading.rows(
-            "SELECT m.row FROM json_each(:ids) w JOIN recall_message m ON m.id = w.value ORDER BY w.key",
-            ids=json.dumps(list(self.nearest)),
+            """SELECT m.row, json_extract(w.value, '$[1]') AS likeness FROM json_each(:near) w
+            JOIN recall_message m ON m.id = json_extract(w.value, '$[0]')""",
+            near=json.dumps([(one.message, one.likeness) for one in self.nearest]),
         )
-        order = [row["row"] for row in rows]
-        near = {row["row"]: _hit(row, False) for row in self._messages(order) if self._lets_through(row)}
-        hits = {**near, **{hit.row: hit for _, hit in judged}}
+        likeness = pooled({row["row"]: float(row["likeness"]) for row in rows})
+        months = months_in(self.text, self.zone)
+        near: dict[int, tuple[float, Hit]] = {}
+        for row in self._messages(likeness):
+            if self._lets_through(row):
+                total = likeness[row["row"]]
+                total += SPEAKER_NEAR if len(names) == 1 and names & set(row["who"].split()) else 0.0
+                total += TIME_NEAR if months and is_of(row["at"], months, self.zone) else 0.0
+                near[row["row"]] = (total, _hit(row, False))
+        by_meaning = sorted(near, key=lambda number: near[number][0], reverse=True)[:FUSED]
         by_words = [hit.row for _, hit in judged[:FUSED]]
-        merged = fuse(by_words, [row for row in order if row in near][:FUSED])
-        return [(1 / (1 + place), hits[row]) for place, row in enumerate(merged)]
+        hits = {**{number: hit for number, (_, hit) in near.items()}, **{hit.row: hit for _, hit in judged}}
+        return [(1 / (1 + place), hits[number]) for place, number in enumerate(fuse(by_words, by_meaning))]
+
+
+def names_among(reading: Reading, words: Iterable[str]) -> set[str]:
+    """Return the words that are names of people who spoke here."""
+    folded = json.dumps([word.casefold() for word in words])
+    rows = reading.rows(
+        "SELECT name FROM recall_name WHERE name IN (SELECT value FROM json_each(:words))", words=folded
+    )
+    return {row["name"] for row in rows}
 
 
 def _hit(row: Mapping[str, object], complete: bool) -> Hit:

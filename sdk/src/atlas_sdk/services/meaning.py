@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from ..messages import Frozen
 from . import ServiceKey
+
+
+class Near(Frozen):
+    """A message and how near it is: the higher the nearer, on a scale that is the model's own."""
+
+    message: str
+    likeness: float
 
 
 class MeaningService(Protocol):
@@ -13,8 +21,8 @@ class MeaningService(Protocol):
 
     async def nearest(
         self, text: str, *, limit: int = 200, conversations: Collection[str] | None = None
-    ) -> tuple[str, ...]:
-        """Return the ids of the messages nearest to a text, the nearest first, of these conversations where given.
+    ) -> tuple[Near, ...]:
+        """Return the messages nearest to a text, the nearest first, of these conversations where given.
 
         What is not indexed yet is not among them. Returns nothing where the model is not there.
         """
