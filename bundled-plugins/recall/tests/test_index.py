@@ -18,6 +18,7 @@ import pytest
 from atlas_recall import atlas_checks, atlas_forgetters
 from atlas_recall.index import BATCH, state
 from atlas_recall.tables import SCHEMA
+from atlas_sdk.errors import StorageError
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 
@@ -80,6 +81,40 @@ async def test_a_message_taken_from_the_queue_is_indexed_once(library: Any) -> N
 
     assert await library.texts("kettle") == ["kettle"]
     assert (await library.store.read(state)).messages == 1
+
+
+async def test_a_message_that_cannot_be_read_stops_no_other(library: Any) -> None:
+    await library.store.write(
+        lambda transaction: transaction.run(
+            "INSERT INTO message (id, conversation, role, data) VALUES ('0', 'c', 'user', '{\"of\": \"tomorrow\"}')"
+        )
+    )
+    await library.talk("kettle")
+
+    assert await library.texts("kettle") == ["kettle"]
+    assert (await library.store.read(state)).waiting == 0
+
+
+async def test_a_full_disk_leaves_the_index_behind_and_the_search_answers(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await library.talk("kettle")
+    await library.search("kettle")
+    await library.talk("kettle again")
+
+    async def full(work: Any) -> Any:
+        raise StorageError("The disk is full, and nothing was written.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library.store, "write", full)
+        text = await library.tool(query="kettle")
+        async with anyio.create_task_group() as group:
+            group.start_soon(library.index.run)
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+
+    assert "Some messages are still being indexed (1 to go)" in text
+    assert len(await library.texts("kettle")) == 2
 
 
 async def test_what_a_redaction_took_is_gone_from_every_page(library: Any, tmp_path: Path) -> None:

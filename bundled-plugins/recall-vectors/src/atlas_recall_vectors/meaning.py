@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import StorageError
 from atlas_sdk.services.meaning import Near
 from atlas_sdk.services.recall import RECALL, Passage
 from atlas_sdk.services.store import STORE, Row, Transaction
@@ -50,11 +51,14 @@ class Meaning:
         """Make vectors in the background, until cancelled. It sleeps until it is woken."""
         while True:
             self._wake = anyio.Event()
-            while self.model.is_there():
-                began = anyio.current_time()
-                if not await self.step():
-                    break
-                await anyio.sleep(REST * (anyio.current_time() - began))
+            try:
+                while self.model.is_there():
+                    began = anyio.current_time()
+                    if not await self.step():
+                        break
+                    await anyio.sleep(REST * (anyio.current_time() - began))
+            except StorageError as error:
+                self._ctx.logger.warning("Messages could not be read by the model yet.", extra={"why": str(error)})
             await self._wake.wait()
 
     async def let_go(self) -> None:

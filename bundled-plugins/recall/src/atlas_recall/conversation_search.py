@@ -192,7 +192,7 @@ def said(answer: Answer) -> str:
         if not all(one.hit.complete for one in answer.around):
             text += " The first hold every word, the others some of them."
     if waiting:
-        text += f" Older messages are still being indexed ({waiting:,} to go), so more may be found later."
+        text += f" Some messages are still being indexed ({waiting:,} to go), so more may be found later."
     return text
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import anyio
+from pydantic import ValidationError
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import StorageError
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.recall import Passage
@@ -55,8 +58,11 @@ class Index:
         """Index in the background, until cancelled. It sleeps until it is woken."""
         while True:
             self._wake = anyio.Event()
-            while await self.step():  # noqa: ASYNC110  # a pause that lets others write, not a wait
-                await anyio.sleep(BETWEEN_SECONDS)
+            try:
+                while await self.step():  # noqa: ASYNC110  # a pause that lets others write, not a wait
+                    await anyio.sleep(BETWEEN_SECONDS)
+            except StorageError as error:
+                self._ctx.logger.warning("Messages could not be indexed yet.", extra={"why": str(error)})
             await self._wake.wait()
 
     async def step(self) -> bool:
@@ -68,10 +74,11 @@ class Index:
             return await store.write(take_in)
 
     async def catch_up(self) -> State:
-        """Take in what was said lately, and return how far the index is."""
-        for _ in range(IMPATIENT_BATCHES):
-            if not await self.step():
-                break
+        """Take in what was said lately, and return how far the index is. A full disk only leaves it behind."""
+        with contextlib.suppress(StorageError):
+            for _ in range(IMPATIENT_BATCHES):
+                if not await self.step():
+                    break
         return await self._ctx.services.need(STORE).read(state)
 
     async def passages(self, *, after: int = 0, limit: int = 500) -> tuple[Passage, ...]:
@@ -209,7 +216,7 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     found = transaction.rows(
         "SELECT id, data FROM message WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id", ids=values
     )
-    messages = {row["id"]: Message.model_validate_json(row["data"]) for row in found}
+    messages = {row["id"]: message for row in found if (message := _read(row["data"])) is not None}
     texts = {id: text_of(message) for id, message in messages.items()}
     changed = [row for id, row in known.items() if texts.get(id, "") != row["body"]]
     if changed:
@@ -217,6 +224,14 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     fresh = [message for id, message in messages.items() if id not in known and texts[id]]
     if fresh:
         _add(transaction, fresh, texts)
+
+
+def _read(data: str) -> Message | None:
+    """Return a message; None for one that a newer Atlas wrote and this one cannot read, which must stop no other."""
+    try:
+        return Message.model_validate_json(data)
+    except ValidationError:
+        return None
 
 
 def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str]) -> None:
