@@ -190,6 +190,7 @@ async def test_memory_is_let_go_of_a_while_after_the_last_search(room: Room, mon
 async def test_the_background_learns_when_it_is_woken(room: Room) -> None:
     room.said.say("1", "kettle")
     async with anyio.create_task_group() as group:
+        room.meaning.wake()
         group.start_soon(room.meaning.run)
         with anyio.fail_after(5):
             while await room.meaning.count() < 1:

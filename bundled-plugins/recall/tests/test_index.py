@@ -60,6 +60,7 @@ async def test_a_message_is_found_right_after_it_is_written(library: Any) -> Non
 async def test_the_background_sleeps_until_it_is_woken(library: Any) -> None:
     await library.talk("kettle")
     async with anyio.create_task_group() as group:
+        library.index.wake()
         group.start_soon(library.index.run)
         with anyio.fail_after(5):
             while (await library.store.read(state)).waiting:
@@ -109,6 +110,7 @@ async def test_a_full_disk_leaves_the_index_behind_and_the_search_answers(
         patch.setattr(library.store, "write", full)
         text = await library.tool(query="kettle")
         async with anyio.create_task_group() as group:
+            library.index.wake()
             group.start_soon(library.index.run)
             await anyio.wait_all_tasks_blocked()
             group.cancel_scope.cancel()

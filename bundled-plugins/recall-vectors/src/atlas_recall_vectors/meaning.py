@@ -25,6 +25,8 @@ LOOKED_AT = 2_000
 """Characters of a message. The model reads 512 tokens, and the beginning tells what it is about."""
 REST = 1.0
 """The background rests as long as it worked: it never takes more than half of one processor."""
+SETTLE_SECONDS = 5.0
+"""After a start, nothing is read for so long: others have more to do then, and the index is filled first."""
 KEPT_SECONDS = 300.0
 """The matrix and the model stay in memory for so long after the last search."""
 
@@ -48,7 +50,9 @@ class Meaning:
         self._wake.set()
 
     async def run(self) -> None:
-        """Make vectors in the background, until cancelled. It sleeps until it is woken."""
+        """Make vectors in the background, until cancelled. It lets Atlas start first, and sleeps until it is woken."""
+        with anyio.move_on_after(SETTLE_SECONDS):
+            await self._wake.wait()
         while True:
             self._wake = anyio.Event()
             try:

@@ -24,6 +24,8 @@ BATCH = 400
 """Messages of one transaction: some 40 ms of the writer's time, which a turn may have to wait for."""
 BETWEEN_SECONDS = 0.1
 """A pause between batches in the background: an older home is indexed at half speed and nobody waits for it."""
+SETTLE_SECONDS = 3.0
+"""After a start, nothing is indexed for so long: others have more to do then."""
 IMPATIENT_BATCHES = 5
 """A search takes in so much first: whatever was said since the last one, and no older home."""
 PLACE_BITS = 20
@@ -55,7 +57,9 @@ class Index:
         self._wake.set()
 
     async def run(self) -> None:
-        """Index in the background, until cancelled. It sleeps until it is woken."""
+        """Index in the background, until cancelled. It lets Atlas start first, and sleeps until it is woken."""
+        with anyio.move_on_after(SETTLE_SECONDS):
+            await self._wake.wait()
         while True:
             self._wake = anyio.Event()
             try:
