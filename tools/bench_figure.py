@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from setup import ROOT, program
@@ -54,6 +55,8 @@ class Bench:
 
     runs: int
     large: bool = False
+    file: Path | None = None
+    """What a group reads that is not of this repository."""
     noticed: Callable[[str], None] = field(default=lambda said: None)
     """Told what is being prepared, for whoever waits."""
 

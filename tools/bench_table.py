@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from bench_figure import Bench, Figure
@@ -23,6 +24,7 @@ GROUPS = {
     "fanout": "one event to 1, 100 and 1,000 clients",
     "store": "the database at 100,000 messages; with --large also at 1,000,000",
     "request": "the bytes of a first request, block by block",
+    "recall": "how often a search finds the answer, in a FILE of LoCoMo's; with --large also at 1,000,000 messages",
     "install": "packages and their size",
 }
 NAME, CELL = 50, 10
@@ -44,9 +46,12 @@ def main() -> int:
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be 1 or more")
+    files = [name for name in options.groups if name not in GROUPS and Path(name).is_file()]
+    options.groups = [name for name in options.groups if name not in files]
     if unknown := sorted(set(options.groups) - set(GROUPS)):
         parser.error(f"there is no group {unknown[0]}; there are {', '.join(GROUPS)}")
-    bench = Bench(options.runs, options.large, lambda said: print(said, file=sys.stderr, flush=True))
+    file = Path(files[-1]).resolve() if files else None
+    bench = Bench(options.runs, options.large, file, lambda said: print(said, file=sys.stderr, flush=True))
     rows: list[dict[str, Any]] = []
     failed = False
     if not options.json:

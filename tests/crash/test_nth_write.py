@@ -164,7 +164,8 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
     probe.tools.append(Tool("much", "Say much.", SCHEMA, much, read_only=True))
     listener = Listener()
     how: dict[str, Any] = {
-        "without": ("gate", "shell", "files"),
+        # recall writes at a time of its own, and a fault that hits it would be none of the turn
+        "without": ("gate", "shell", "files", "recall"),
         "tools": ("echo", "touch", "hang", "much"),
         "extra": {"open": (OPEN, OpenGate())},
     }

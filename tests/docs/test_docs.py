@@ -34,6 +34,7 @@ WRITTEN = (
     "guides/models",
     "guides/platforms",
     "guides/privacy",
+    "guides/recall",
     "guides/server",
     "guides/settings",
     "guides/skills",

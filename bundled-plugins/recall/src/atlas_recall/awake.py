@@ -1,0 +1,34 @@
+"""When the index is brought up to date, and what ``doctor`` says of it."""
+
+from __future__ import annotations
+
+from atlas_sdk.checks import Check, Finding
+from atlas_sdk.context import PluginContext
+from atlas_sdk.events import ConversationChanged, NumberedEvent, TurnEnded
+from atlas_sdk.services.store import STORE
+
+from .index import Index, state
+
+
+class Awake:
+    """Wakes the index once a turn has ended, so that all its messages are taken in together."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    async def observe(self, event: NumberedEvent) -> None:
+        if isinstance(event.event, TurnEnded | ConversationChanged):
+            self._index.wake()
+
+
+def check(ctx: PluginContext) -> Check:
+    """Return the check of the index."""
+
+    async def run() -> Finding:
+        now = await ctx.services.need(STORE).read(state)
+        if now.waiting:
+            said = f"{now.messages:,} messages can be searched; {now.waiting:,} messages or conversations wait. "
+            return Finding("ok", said + "A running server indexes them in the background.")
+        return Finding("ok", f"{now.messages:,} messages can be searched.")
+
+    return Check("recall.indexed", "Past conversations can be searched", run)
