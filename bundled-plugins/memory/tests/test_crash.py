@@ -248,3 +248,19 @@ def _get_or_die(real: Callable[..., Any]) -> Callable[..., Any]:
         return real(services, key)
 
     return get
+
+
+async def test_a_receipt_that_cannot_be_kept_is_said_and_the_write_is_not_repeated(
+    opened: OpenApp, model: Model, atlas_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from atlas_sdk.errors import StorageError
+
+    async def full(*_: Any) -> None:
+        raise StorageError("The disk is full, and nothing was written.")
+
+    async with opened() as app:
+        monkeypatch.setattr(slot_of(app), "book", full)
+        said = await remember(app, model, {"target": "user", "action": "add", "content": "Has a dog."})
+
+    assert said.startswith("memory/USER.md holds the change, but its receipt could not be kept")
+    assert (atlas_home.folder / "memory" / "USER.md").read_text() == "Has a dog.\n"
