@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +131,8 @@ async def test_a_copy_of_the_database_is_removed_whole_when_asked(
         await turn(app, await start(app), f"About {SECRET}.")
     copy = atlas_home.folder / "backups" / "atlas-1.db"
     copy.parent.mkdir(exist_ok=True)
-    copy.write_bytes((atlas_home.folder / "atlas.db").read_bytes())
+    with closing(sqlite3.connect(atlas_home.folder / "atlas.db")) as live, closing(sqlite3.connect(copy)) as other:
+        live.backup(other)
     async with opened() as app:
         first = await ask(app, "memory.forget", text=SECRET)
         there = copy.exists()
