@@ -160,6 +160,9 @@ class _Context:
 
     get = need
 
+    def section(self, kind: Any) -> Any:
+        return kind()
+
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments, **named: None
 

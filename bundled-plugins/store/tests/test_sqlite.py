@@ -325,3 +325,20 @@ async def test_killed_in_the_middle_of_commits_it_loses_nothing_it_acknowledged(
 
 def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+async def test_a_scrub_leaves_no_byte_of_what_was_erased(store: SqliteStore, tmp_path: Path) -> None:
+    secret = "kettlefish-" * 900
+    await store.migrate("notes", Schema((Migration(1, ("CREATE TABLE notes_note (id TEXT, text TEXT)",)),)))
+    for id in ("a", "b"):
+        await store.write(lambda it, id=id: it.run("INSERT INTO notes_note VALUES (:id, :text)", id=id, text=secret))  # type: ignore[misc]  # bound early
+    await store.write(lambda it: it.run("UPDATE notes_note SET text = '' WHERE id = 'a'"))
+    await store.write(lambda it: it.run("DELETE FROM notes_note WHERE id = 'b'"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.scrub)
+        for number in range(20):
+            group.start_soon(store.commit, [conversation_of(str(number))])
+
+    assert len(await store.find(Conversation)) == 20
+    assert not [one for one in tmp_path.iterdir() if one.is_file() and b"kettlefish" in one.read_bytes()]

@@ -26,7 +26,7 @@ _READING_VERBS: Final = {
     "secrets": name_set("check"),
     "server": name_set("status"),
     "routines": name_set("runs show"),
-    "memory": name_set("proposals show"),
+    "memory": name_set("proposals show screen"),
 }
 _LISTS: Final = frozenset(("list", "ls"))
 # Words that make a reading command change something or load what nobody has looked at.

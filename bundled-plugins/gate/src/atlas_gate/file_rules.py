@@ -77,6 +77,9 @@ def judge_path(
             return FileFinding(Verdict.BLOCK, "file.settings", f"Atlas's own {first} is not written by file tools.")
         if first in CLOSED_FOLDERS:
             return FileFinding(Verdict.BLOCK, "file.plugins", f"Atlas's own {first}/ is not written by file tools.")
+        if _is_memory(real.relative_to(own)):
+            why = "Atlas's memory is written with the memory tool, which looks at what goes in."
+            return FileFinding(Verdict.BLOCK, "file.memory", why)
         if first in OTHER_HOMES:
             return FileFinding(Verdict.ASK, "file.atlas-home", f"{real} is part of another home of Atlas.")
         return None
@@ -91,6 +94,14 @@ def judge_path(
     if GIT_RUNS.search(real.as_posix()):
         return FileFinding(Verdict.ASK, "file.git", f"Git runs commands that stand in {real}.")
     return None
+
+
+def _is_memory(path: Path) -> bool:
+    """Whether a path below a home is a file of memory, by a name that also a disk without cases means."""
+    parts = [part.casefold() for part in path.parts]
+    if parts[:1] == ["memory"]:
+        return True
+    return parts[:1] == ["bots"] and len(parts) == 3 and parts[2].startswith("memory.md")
 
 
 def _inside(path: Path, folder: Path) -> bool:

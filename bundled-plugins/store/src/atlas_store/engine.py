@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from atlas_sdk.errors import StorageError
 
 BUSY_MILLISECONDS = 5000
 READERS = 4
+SCRUB_TRIES = 100
+SCRUB_PAUSE_SECONDS = 0.05
+"""A read takes milliseconds; this is the time a slow one may take before the log can be emptied."""
 
 
 def open_engine(path: Path) -> Engine:
@@ -36,11 +40,28 @@ def open_engine(path: Path) -> Engine:
     def connected(connection: Any, record: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MILLISECONDS}", "foreign_keys=ON"):
+        for pragma in (
+            "journal_mode=WAL",
+            "secure_delete=ON",
+            "synchronous=FULL",
+            f"busy_timeout={BUSY_MILLISECONDS}",
+            "foreign_keys=ON",
+        ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
     return engine
+
+
+def scrub(connection: Connection) -> None:
+    """Write the database anew, so that nothing erased is left in free pages, and empty the log beside it."""
+    connection.exec_driver_sql("VACUUM")
+    for _ in range(SCRUB_TRIES):
+        if not connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()[0]:  # type: ignore[index]  # one row
+            return
+        time.sleep(SCRUB_PAUSE_SECONDS)
+    said = "Something is still reading the database, so its log atlas.db-wal may hold for a while what was erased."
+    raise StorageError(said, hint="Do it again, or restart Atlas.", code="database_read")
 
 
 @contextmanager

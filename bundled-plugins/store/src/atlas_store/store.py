@@ -28,7 +28,7 @@ from atlas_sdk.services.store import Reading, Transaction
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-    from .writer import Writer
+    from .writer import Alone, Writer
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Frozen)
@@ -80,7 +80,7 @@ class SqliteStore:
 
     # --- the two ways in ----------------------------------------------------------------------
 
-    async def _write(self, work: Callable[[Connection], T], on_disk: Callable[[T], None] = lambda _: None) -> T:
+    async def _write(self, work: Callable[[Connection], T] | Alone, on_disk: Callable[[T], None] = lambda _: None) -> T:
         """Run work in the writer thread. ``on_disk`` is called on the event loop, in the order of the commits."""
         _, writer = await self._opened()
         done = anyio.Event()
@@ -277,6 +277,12 @@ class SqliteStore:
             await anyio.to_thread.run_sync(copy)
             self._copied = True  # one copy a start holds all that this start changes
         await self._write(lambda connection: migrate(connection, plugin, schema))
+
+    async def scrub(self) -> None:
+        from .engine import scrub
+        from .writer import Alone
+
+        await self._write(Alone(scrub))
 
     async def check(self) -> tuple[str, ...]:
         def work(connection: Connection) -> tuple[str, ...]:

@@ -19,18 +19,28 @@ BATCH = 256
 Work = Callable[[Connection], Any]
 
 
+class Alone:
+    """Work that no transaction may stand around."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+
 class Writer:
     """Runs work in transactions, in the order it came. A result is given only once it is on disk."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._queue: queue.Queue[tuple[Work, Future[Any]] | None] = queue.Queue()
+        self._queue: queue.Queue[tuple[Work | Alone, Future[Any]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="atlas-store-writer", daemon=True)
         self._closed = False
         self._thread.start()
 
-    def submit(self, work: Work) -> Future[Any]:
-        """Queue work; its future ends when the transaction it was part of is on disk, or with its error."""
+    def submit(self, work: Work | Alone) -> Future[Any]:
+        """Queue work; its future ends when the transaction it was part of is on disk, or with its error.
+
+        What is ``Alone`` runs between transactions.
+        """
         future: Future[Any] = Future()
         if self._closed:
             future.set_exception(StorageError("The store is closed.", code="store_closed"))
@@ -50,12 +60,16 @@ class Writer:
         while not ending:
             item = self._queue.get()
             batch: list[tuple[Work, Future[Any]]] = []
+            alone: tuple[Alone, Future[Any]] | None = None
             while True:
                 if item is None:
                     ending = True
                     break
+                if isinstance(item[0], Alone):
+                    alone = item[0], item[1]
+                    break
                 if item[1].set_running_or_notify_cancel():
-                    batch.append(item)
+                    batch.append((item[0], item[1]))
                 if len(batch) >= BATCH:
                     break
                 try:
@@ -64,6 +78,17 @@ class Writer:
                     break
             if batch:
                 self._together(batch)
+            if alone is not None and alone[1].set_running_or_notify_cancel():
+                self._by_itself(*alone)
+
+    def _by_itself(self, alone: Alone, future: Future[Any]) -> None:
+        try:
+            with self._engine.connect() as connection:
+                result = alone.work(connection)
+        except Exception as error:  # noqa: BLE001  # the thread must outlive whatever the work raises
+            future.set_exception(error if isinstance(error, AtlasError) else explained(error))
+            return
+        future.set_result(result)
 
     def _together(self, batch: list[tuple[Work, Future[Any]]]) -> None:
         """Run a batch in one transaction. When the whole of it fails, each is told so: nothing was written."""

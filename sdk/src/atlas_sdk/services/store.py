@@ -104,6 +104,12 @@ class StoreService(Protocol):
     def file(self, id: str) -> Path:
         """Return where an attachment's bytes are, whether or not they exist."""
 
+    async def scrub(self) -> None:
+        """See that nothing erased can be read from the disk: not in free pages of a file, not in a log beside it.
+
+        Raises StorageError when something may be left.
+        """
+
     async def check(self) -> tuple[str, ...]:
         """Look for damage; return a sentence a problem, none when the database is sound."""
 

@@ -175,6 +175,10 @@ class FakeStore:
             weakref.finalize(self, shutil.rmtree, self._folder, True)
         return self._folder / "attachments" / id[:2] / id
 
+    async def scrub(self) -> None:
+        """Leave nothing erased behind: in memory there is nothing."""
+        await self._usable()
+
     async def check(self) -> tuple[str, ...]:
         """Look for damage."""
         return ("The database atlas.db is damaged.",) if self.disk.damaged else ()

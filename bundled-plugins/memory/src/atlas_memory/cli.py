@@ -1,0 +1,169 @@
+"""The command ``memory``."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+from atlas_sdk.errors import ExitCode, MisuseError
+
+memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it.")]
+
+
+@memory.command("list")
+def list_(context: typer.Context, json: Json = False) -> None:
+    """List what is known, by whose it is, each with its id."""
+    found = _ask(context, "memory.list", {})
+    if json:
+        _print(found)
+        return
+    for one in found["known"]:
+        whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
+        print(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}")
+    if not found["known"]:
+        print(f"Nothing is known yet. The memory system in use is {found['system']}.")
+
+
+@memory.command("proposals")
+def proposals(context: typer.Context, json: Json = False) -> None:
+    """List the background review's proposals, each marked if it can no longer apply."""
+    rows = _ask(context, "memory.proposals", {})["proposals"]
+    if json:
+        _print(rows)
+        return
+    for row in rows:
+        print(f"{row['id']}  {_whose(row)}")
+        for change in row["changes"]:
+            if change["leaves"]:
+                print(f"  - {change['leaves']}")
+            if change["text"]:
+                print(f"  + {change['text']}")
+        if row["why"]:
+            print(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}")
+    if not rows:
+        print("No proposals wait.")
+
+
+def _whose(row: dict[str, Any]) -> str:
+    if row["file"] == "memory/USER.md":
+        return "your profile"
+    return "the agent's notes" if row["agent"] == "main" else f"the notes of {row['agent']}"
+
+
+@memory.command("approve")
+def approve(context: typer.Context, id: Id, json: Json = False) -> None:
+    """Apply a proposal, only if the entries it changes are as they were."""
+    done = _ask(context, "memory.approve", {"id": id})
+    if json:
+        _print(done)
+        return
+    print(f"Applied to {done['file']}.")
+    for text in done["overwritten"]:
+        print(f"Gone: {text}")
+
+
+@memory.command("discard")
+def discard(context: typer.Context, id: Id, json: Json = False) -> None:
+    """Drop a proposal without applying it."""
+    done = _ask(context, "memory.discard", {"id": id})
+    if json:
+        _print(done)
+    else:
+        print("Dropped.")
+
+
+@memory.command("use")
+def use(
+    context: typer.Context, system: Annotated[str, typer.Argument(help="notes or facts.")], json: Json = False
+) -> None:
+    """Use another memory system, and carry what is known across."""
+    done = _ask(context, "memory.use", {"system": system})
+    if json:
+        _print(done)
+        return
+    if done["before"] == done["system"]:
+        print(f"{system} is in use already.")
+        return
+    print(f"{done['system']} is in use now; {done['carried']} things were carried across from {done['before']}.")
+    for one in done["not_carried"]:
+        print(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})")
+    if done["not_carried"]:
+        print(f"What was not carried stays in {done['before']}, and is in use again when you switch back.")
+
+
+@memory.command("forget")
+def forget(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="A text, or an id of atlas memory list.")],
+    conversations: Annotated[bool, typer.Option("--conversations", help="Erase it in conversations, too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Erase a text from memory and everything made of it; it is not learned again from where it was said."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        found = client.request("memory.find", {"text": text})
+        todo = [one for one in found["found"] if not one["by_hand"] and (conversations or not one["asked"])]
+        if not json:
+            _show(found["found"], conversations)
+        if todo and not yes:
+            if not sys.stdin.isatty():
+                raise MisuseError("Nothing was erased: this cannot be undone.", hint="Say --yes to erase it.")
+            if not typer.confirm(f"Erase it in {len(todo)} places? This cannot be undone."):
+                raise typer.Exit(int(ExitCode.FAILED))
+        params = {"text": text, "conversations": conversations}
+        done = client.request("memory.forget", params) if todo else {"text": text, "erased": [], "left": found["found"]}
+    if json:
+        _print(done)
+    elif todo:
+        print(f"Erased in {len(done['erased'])} places.")
+
+
+def _show(found: list[dict[str, Any]], conversations: bool) -> None:
+    if not found:
+        print("It was found nowhere.")
+    counts: dict[str, int] = {}
+    for one in found:
+        note = ""
+        if one["by_hand"]:
+            note = " (your own file: edit it yourself)"
+        elif one["asked"] and not conversations:
+            note = " (stays; erase it with --conversations)"
+        line = f"{one['where']}{note}"
+        counts[line] = counts.get(line, 0) + 1
+    for line, count in counts.items():
+        print(line if count == 1 else f"{line}, {count} places")
+
+
+@memory.command("screen")
+def screen_(context: typer.Context) -> None:
+    """Screen texts as memory does: JSON lines on standard input ({"id", "text"}), verdicts on standard output."""
+    from atlas_sdk.screening import screen
+
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            case = json_module.loads(line)
+            text = case["text"] if isinstance(case["text"], str) else "".join(case["text"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise MisuseError(f'Line {number} is no JSON object with "id" and "text".') from error
+        found = screen(text)
+        verdict = {"id": case.get("id"), "verdict": "refuse" if found else "accept"}
+        print(json_module.dumps({**verdict, "family": found.family if found else ""}), flush=True)
+
+
+def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        return client.request(method, params)
+
+
+def _print(value: Any) -> None:
+    print(json_module.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,170 @@
+"""The entries of a memory file and the operations on them. Pure: a list goes in, a list or a refusal comes out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from atlas_sdk.tools import ToolError
+
+SEPARATOR = "\n§\n"
+CLOSEST = 3
+SHOWN_CHARS = 120
+_MARK = re.compile(r"^[ \t]*§[ \t]*$", re.MULTILINE)
+_EVEN = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′", "'"), **dict.fromkeys("‐‑‒–—―−", "-")})
+
+Action: TypeAlias = Literal["add", "replace", "remove"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One change: ``old_text`` is a piece of the entry that is replaced or removed."""
+
+    action: Action
+    content: str = ""
+    old_text: str = ""
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """An entry that an operation, counted from 1, took away, and what stands in its place, if anything."""
+
+    operation: int
+    text: str
+    now: str = ""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What came of operations: the entries as they would be, and what they lost and gained."""
+
+    entries: tuple[str, ...]
+    overwritten: tuple[Overwritten, ...]
+    added: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is other than before."""
+        return bool(self.overwritten or self.added)
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """Return the entries of a file."""
+    return tuple(entry for piece in _MARK.split(text) if (entry := piece.strip()))
+
+
+def render(entries: Sequence[str]) -> str:
+    """Return the text of a file with these entries."""
+    return SEPARATOR.join(entries) + "\n" if entries else ""
+
+
+def size(entries: Sequence[str]) -> int:
+    """Return how many characters entries take, the lines between them included."""
+    return len(SEPARATOR.join(entries))
+
+
+def usage(entries: Sequence[str], limit: int) -> str:
+    """Return how full a file is, in the words that the prompt and the answers use."""
+    taken = size(entries)
+    return f"{taken * 100 // limit}% — {taken:,}/{limit:,} chars"
+
+
+def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -> Applied:
+    """Apply operations to a copy, all or none, and check the limit on the result. Raises ToolError."""
+    result, overwritten, added = list(entries), list[Overwritten](), list[str]()
+    for number, operation in enumerate(operations, 1):
+        where = f"Operation {number} ({operation.action})" if len(operations) > 1 else f"The {operation.action}"
+        content = operation.content.strip()
+        if operation.action != "remove":
+            _check_content(content, where)
+        if operation.action == "add":
+            if content not in result:
+                result.append(content)
+                added.append(content)
+            continue
+        at = _find(result, operation.old_text.strip(), where)
+        old = result[at]
+        if operation.action == "remove":
+            del result[at]
+            overwritten.append(Overwritten(number, old))
+        elif content != old:
+            if content in result:
+                del result[at]  # the new words are there already, and one fact is kept once
+            else:
+                result[at] = content
+                added.append(content)
+            overwritten.append(Overwritten(number, old, content))
+    taken = size(result)
+    if taken > limit and taken >= size(entries) and result != list(entries):
+        raise ToolError(_full(entries, taken, limit))
+    kept = tuple(text for text in dict.fromkeys(added) if text in result and text not in entries)
+    return Applied(tuple(result), tuple(overwritten), kept)
+
+
+def _check_content(content: str, where: str) -> None:
+    if not content:
+        raise ToolError(f"Nothing was saved. {where} needs content.")
+    if _MARK.search(content):
+        raise ToolError(f"Nothing was saved. {where} holds a line of only §, which separates entries: one entry each.")
+
+
+def _find(entries: Sequence[str], piece: str, where: str) -> int:
+    """Return which entry a piece means: an equal one, one that holds it, one that holds it but for typography."""
+    if not piece:
+        raise ToolError(f"Nothing was saved. {where} needs old_text, a short piece of the entry it means.")
+    even, evened = evened_out(piece), [evened_out(entry) for entry in entries]
+    ways = (
+        [at for at, entry in enumerate(entries) if entry == piece],
+        [at for at, entry in enumerate(entries) if piece in entry],
+        [at for at, entry in enumerate(evened) if entry == even],
+        [at for at, entry in enumerate(evened) if even in entry],
+    )
+    for found in ways:
+        texts = {entries[at] for at in found}
+        if len(texts) == 1:
+            return found[0]
+        if texts:
+            named = "\n".join(f"- {_cut(entries[at])}" for at in found)
+            raise ToolError(
+                f"Nothing was saved. {where}: {len(texts)} entries hold {piece[:SHOWN_CHARS]!r}. "
+                f"Give a longer piece that only one of them has:\n{named}"
+            )
+    raise ToolError(f"Nothing was saved. {where}: no entry holds {piece[:SHOWN_CHARS]!r}.{_closest(entries, even)}")
+
+
+def evened_out(text: str) -> str:
+    """Return a text without what models retype in their own way: curly quotes, dashes and spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).translate(_EVEN).split())
+
+
+def _closest(entries: Sequence[str], piece: str) -> str:
+    if not entries:
+        return " There are no entries."
+    low = piece.lower()
+    words = set(low.split())
+
+    def likeness(entry: str) -> float:
+        other = evened_out(entry).lower()
+        shared = len(words & set(other.split())) / max(len(words), 1)
+        return shared + SequenceMatcher(None, low[:400], other[:400], autojunk=False).ratio()
+
+    named = sorted(entries, key=likeness, reverse=True)[:CLOSEST]
+    return " The closest are:\n" + "\n".join(f"- {_cut(entry)}" for entry in named)
+
+
+def _cut(entry: str) -> str:
+    line = " ".join(entry.split())
+    return line if len(line) <= SHOWN_CHARS else f"{line[: SHOWN_CHARS - 1]}…"
+
+
+def _full(entries: Sequence[str], taken: int, limit: int) -> str:
+    shown = SEPARATOR.join(entries) or "(none)"
+    return (
+        f"Nothing was saved: it would take {taken:,} of {limit:,} characters. Make room and add in one call: shorten "
+        f"or remove what is stale with replace and remove, and add, all in operations. The entries now "
+        f"({usage(entries, limit)}):\n{shown}"
+    )

@@ -1,0 +1,164 @@
+"""Forgetting: every place is asked; what is erased leaves no copy, and the same source does not teach it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
+from atlas_sdk.messages import Frozen
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.store import STORE, Reading
+
+from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
+from .phrase import SHORTEST, Phrase
+from .places import every_place
+from .receipts import digest
+
+if TYPE_CHECKING:
+    from .slot import Slot
+
+
+class Found(Frozen):
+    """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone."""
+
+    place: str
+    id: str
+    where: str
+    text: str
+    asked: bool = False
+    by_hand: bool = False
+
+
+class Forgot(Frozen):
+    """What was found where, and what was done about it."""
+
+    text: str
+    erased: tuple[Found, ...]
+    left: tuple[Found, ...]
+
+
+async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
+    """Return the text itself, where an id was given, and every place that holds it."""
+    known = [(system, one) for system in slot.systems() for one in await system.known()]
+    named = next((one for _, one in known if one.id == text), None)
+    text = named.text if named is not None else text
+    if len("".join(text.split())) < SHORTEST:
+        raise MisuseError(f"{text!r} is too short to look for.", hint=f"Give at least {SHORTEST} characters.")
+    phrase = Phrase(text)
+    found = [_of(system, one) for system, one in known if phrase.is_in(one.text)]
+    for forgetter in _forgetters(slot):
+        found += [
+            Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked)
+            for one in await forgetter.find(text)
+        ]
+    if phrase.is_in(await anyio.to_thread.run_sync(slot.soul.text)):
+        found.append(Found(place="soul", id="soul", where="SOUL.md", text=text, by_hand=True))
+    return phrase.text, tuple(found)
+
+
+async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
+    """Erase a text from every place, conversations only when asked, and keep that it is not to be learned again."""
+    text, found = await find(slot, text)
+    erased = [one for one in found if not one.by_hand and (conversations or not one.asked)]
+    left = tuple(one for one in found if one not in erased)
+    entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
+    # First, so that a crash in the middle leaves nothing that a review could teach again.
+    said_in = await _said_in(slot, entries, found)
+    now = slot.ctx.clock.now()
+    slot.forgotten.append((Phrase(text), now, conversations))
+    await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
+    for system in slot.systems():
+        ids = [one.id for one in erased if one.place == system.name]
+        if ids:
+            await system.drop(ids)
+    for forgetter in _forgetters(slot):
+        traces = [
+            Trace(id=one.id, where=one.where, text=one.text, asked=one.asked)
+            for one in erased
+            if one.place == forgetter.name
+        ]
+        if traces:
+            await forgetter.erase(text, traces)
+    await slot.services.need(STORE).scrub()
+    return Forgot(text=text, erased=tuple(erased), left=left)
+
+
+def _forgetters(slot: Slot) -> Sequence[Forgetter]:
+    home = slot.services.get(HOME)
+    return [one.item for one in home.added("atlas_forgetters")] if home is not None else []
+
+
+def _of(system: MemorySystem, known: Known) -> Found:
+    whose = "your profile" if known.about == "user" else f"notes of {known.agent or 'main'}"
+    return Found(place=system.name, id=known.id, where=f"{system.name}, {whose}", text=known.text)
+
+
+async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found]) -> list[str]:
+    """Return the conversations in which it had been said or saved."""
+    digests = {digest(one.text) for one in entries}
+    ids = {one.conversation for one in entries if one.conversation}
+    messages = [one.id.partition(":")[2] for one in found if one.id.startswith("message:")]
+
+    def work(reading: Reading) -> set[str]:
+        rows = reading.rows("SELECT conversation, digest FROM memory_receipt WHERE conversation != ''")
+        said = {str(row["conversation"]) for row in rows if row["digest"] in digests}
+        for id in messages:
+            said |= {
+                str(row["conversation"]) for row in reading.rows("SELECT conversation FROM message WHERE id = :i", i=id)
+            }
+        return said
+
+    return sorted(ids | await slot.services.need(STORE).read(work))
+
+
+class SetAside:
+    """Copies of memory files that were set aside, and proposals: what the notes keep beside their entries."""
+
+    name = "copies and proposals"
+
+    def __init__(self, slot: Slot) -> None:
+        self._slot = slot
+
+    async def find(self, text: str) -> tuple[Trace, ...]:
+        phrase = Phrase(text)
+        held = await anyio.to_thread.run_sync(self._copies, phrase)
+        for one in await self._slot.proposals.list():
+            said = " ".join(f"{change.leaves} {change.text}" for change in one.changes)
+            if phrase.is_in(said):
+                held.append(Trace(id=f"proposal:{one.id}", where=f"a proposal for {one.file}", text=phrase.shown(said)))
+        return tuple(held)
+
+    def _copies(self, phrase: Phrase) -> list[Trace]:
+        found = []
+        for place in every_place(self._slot.ctx.home):
+            file = place.file(self._slot.ctx.home)
+            for copy in leftovers(file):
+                try:
+                    text = read_text(copy) or ""
+                except UnreadableError:
+                    continue
+                if phrase.is_in(text):
+                    where = copy.relative_to(self._slot.ctx.home).as_posix()
+                    found.append(Trace(id=where, where=where, text=phrase.shown(text)))
+        return found
+
+    async def erase(self, text: str, traces: Sequence[Trace]) -> None:
+        phrase = Phrase(text)
+        for trace in traces:
+            if trace.id.startswith("proposal:"):
+                await self._slot.proposals.discard(trace.id.removeprefix("proposal:"))
+            else:
+                await anyio.to_thread.run_sync(self._clean, trace.id, phrase)
+
+    def _clean(self, name: str, phrase: Phrase) -> None:
+        file = self._slot.ctx.home / name
+        try:
+            text = read_text(file)
+            if text is not None:
+                write_whole(file, phrase.without(text))
+        except OSError as error:
+            raise cannot_write(file, error) from error

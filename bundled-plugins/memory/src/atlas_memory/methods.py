@@ -1,0 +1,117 @@
+"""The methods ``memory.*``."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from atlas_sdk.errors import RefusedError
+from atlas_sdk.memory import Known
+from atlas_sdk.methods import Caller, Method
+from atlas_sdk.services.memory import Switched
+
+from . import forgetting
+from .forgetting import Forgot, Found
+from .proposals import Proposal, Settled
+from .slot import Slot
+
+
+class _Params(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Nothing(_Params):
+    """No params."""
+
+
+class ProposalId(_Params):
+    """Which proposal."""
+
+    id: str
+
+
+class SystemName(_Params):
+    """The name of a memory system, such as ``notes``."""
+
+    system: str
+
+
+class ForgetText(_Params):
+    """A text, or the id of something known. ``conversations`` erases it there, too."""
+
+    text: str
+    conversations: bool = False
+
+
+class KnownList(BaseModel):
+    """The memory system in use and all it knows."""
+
+    system: str
+    known: tuple[Known, ...]
+
+
+class ProposalList(BaseModel):
+    """The proposals that wait, the oldest first."""
+
+    proposals: tuple[Proposal, ...]
+
+
+class Discarded(BaseModel):
+    """The proposal that was dropped."""
+
+    id: str
+
+
+class FoundList(BaseModel):
+    """Where a text was found."""
+
+    text: str
+    found: tuple[Found, ...]
+
+
+def methods(slot: Slot) -> list[Method]:
+    """Return the methods."""
+
+    async def list_(params: Nothing, caller: Caller) -> BaseModel:
+        return KnownList(system=slot.system, known=await slot.known())
+
+    async def proposals(params: Nothing, caller: Caller) -> BaseModel:
+        return ProposalList(proposals=await slot.proposals.list())
+
+    async def approve(params: ProposalId, caller: Caller) -> Settled:
+        await _only_people(caller)
+        return await slot.proposals.approve(params.id)
+
+    async def discard(params: ProposalId, caller: Caller) -> BaseModel:
+        await _only_people(caller)
+        await slot.proposals.discard(params.id)
+        return Discarded(id=params.id)
+
+    async def use(params: SystemName, caller: Caller) -> Switched:
+        await _only_people(caller)
+        return await slot.use(params.system)
+
+    async def find(params: ForgetText, caller: Caller) -> BaseModel:
+        text, found = await forgetting.find(slot, params.text)
+        return FoundList(text=text, found=found)
+
+    async def forget(params: ForgetText, caller: Caller) -> Forgot:
+        await _only_people(caller)
+        return await forgetting.forget(slot, params.text, conversations=params.conversations)
+
+    return [
+        Method("memory.list", Nothing, KnownList, list_, "Return what is known."),
+        Method("memory.proposals", Nothing, ProposalList, proposals, "Return the memory changes that wait."),
+        Method("memory.approve", ProposalId, Settled, approve, "Apply a memory proposal, whole or not at all."),
+        Method("memory.discard", ProposalId, Discarded, discard, "Drop a memory proposal."),
+        Method("memory.use", SystemName, Switched, use, "Use another memory system and carry what is known across."),
+        Method("memory.find", ForgetText, FoundList, find, "Return every place that keeps a text."),
+        Method("memory.forget", ForgetText, Forgot, forget, "Erase a text from every place."),
+    ]
+
+
+async def _only_people(caller: Caller) -> None:
+    """What a review proposes is the user's to decide; a command of the agent's must not decide it."""
+    if await caller.is_inside():
+        raise RefusedError(
+            "A program that Atlas runs cannot decide this for you.", hint="Do it in a terminal or app of your own."
+        )

@@ -1,0 +1,304 @@
+"""The memory system ``notes``: two small files of entries, read by the agent at the start of every conversation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+
+from atlas_sdk.context import Clock
+from atlas_sdk.errors import StorageError
+from atlas_sdk.ids import new_id
+from atlas_sdk.memory import Known, NotTaken, Receipt
+from atlas_sdk.records import Conversation
+from atlas_sdk.screening import screen
+from atlas_sdk.tools import ToolError
+
+from .entries import Applied, Operation, apply, parse, render, size
+from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside, write_whole
+from .guidance import GUIDANCE
+from .places import USER as USER_PLACE
+from .places import Place, every_place, has_memory, notes_of, place_of
+from .receipts import digest
+from .snapshot import block
+
+NAME = "notes"
+
+
+class Books(Protocol):
+    """Where receipts go and proposals are dropped from, so that this module needs no database."""
+
+    async def book(self, receipts: Sequence[Receipt]) -> None:
+        """Keep receipts."""
+
+    async def drop_proposals(self, texts: Sequence[str]) -> None:
+        """Drop the proposals that hold any of these texts."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is on disk after a write, as it was read back."""
+
+    entries: tuple[str, ...]
+    applied: Applied
+
+
+class Notes:
+    """Reads and writes the files of entries of a home."""
+
+    name = NAME
+    tools = ("memory",)
+
+    def __init__(self, home: Path, books: Books, clock: Clock, logger: logging.Logger) -> None:
+        self._home = home
+        self._books = books
+        self._clock = clock
+        self._log = logger
+
+    # --- what the model reads -----------------------------------------------------------------
+
+    async def guidance(self, conversation: Conversation) -> str:
+        return GUIDANCE if has_memory(conversation) else ""
+
+    async def snapshot(self, conversation: Conversation) -> str:
+        if not has_memory(conversation):
+            return ""
+        places = [place for place in (USER_PLACE, notes_of(conversation.agent)) if place is not None]
+        return await anyio.to_thread.run_sync(self._snapshot, places)
+
+    def _snapshot(self, places: Sequence[Place]) -> str:
+        blocks = []
+        for place in places:
+            try:
+                blocks.append(block(place, self.read(place)))
+            except UnreadableError as error:
+                self._log.warning("A memory file cannot be read", extra={"file": place.name, "why": str(error)})
+                blocks.append(f"[{place.name} exists but cannot be read right now: do not guess what it says.]")
+        return "\n\n".join(one for one in blocks if one)
+
+    def read(self, place: Place) -> tuple[str, ...]:
+        """Return a file's entries. Raises UnreadableError."""
+        return parse(read_text(place.file(self._home)) or "")
+
+    # --- writing ------------------------------------------------------------------------------
+
+    async def write(
+        self,
+        place: Place,
+        operations: Sequence[Operation],
+        *,
+        conversation: str = "",
+        call: str = "",
+        still: Callable[[Sequence[str]], None] | None = None,
+    ) -> Written:
+        """Apply operations to a file, read it back and book that. Raises ToolError or StorageError, nothing written.
+
+        ``still`` looks at the entries inside the lock and may refuse. A write that began is finished.
+        """
+        with anyio.CancelScope(shield=True):
+            written = await anyio.to_thread.run_sync(self._write, place, operations, still)
+            if written.applied.changes:
+                try:
+                    await self._books.book(self._receipts(place, written.applied, conversation, call))
+                except StorageError as error:
+                    raise StorageError(
+                        f"{place.name} holds the change, but its receipt could not be kept: {error.message}",
+                        hint="Do not repeat it; tell the user.",
+                        code="memory_no_receipt",
+                    ) from error
+        return written
+
+    def check(self, place: Place, operations: Sequence[Operation]) -> Applied:
+        """Apply operations to a copy of what is on disk, as a write would."""
+        file = place.file(self._home)
+        text = read_text(file) or ""
+        entries = parse(text)
+        self._guard(place, file, text, entries, operations)
+        return apply(entries, operations, self._limit(place, entries))
+
+    def _write(
+        self, place: Place, operations: Sequence[Operation], still: Callable[[Sequence[str]], None] | None
+    ) -> Written:
+        file = place.file(self._home)
+        with locked(file):
+            text = read_text(file) or ""
+            entries = parse(text)
+            if still is not None:
+                still(entries)
+            self._guard(place, file, text, entries, operations)
+            applied = apply(entries, operations, self._limit(place, entries))
+            if not applied.changes:
+                return Written(entries, applied)
+            self._put(file, applied.entries)
+            there = parse(read_text(file) or "")
+        if there != applied.entries:
+            raise StorageError(f"{file} does not hold what was written: another program writes it, too.")
+        return Written(there, applied)
+
+    def _put(self, file: Path, entries: Sequence[str]) -> None:
+        """Replace a file; the caller holds its lock, so a half-written copy beside it is a crash's."""
+        try:
+            for half in leftovers(file):
+                if half.name.endswith(".new"):
+                    half.unlink(missing_ok=True)
+            write_whole(file, render(entries))
+        except OSError as error:
+            raise cannot_write(file, error) from error
+
+    def _guard(
+        self, place: Place, file: Path, text: str, entries: Sequence[str], operations: Sequence[Operation]
+    ) -> None:
+        """Set aside a file to which text was added without § lines, which no replace may then cut up."""
+        longest = max((len(entry) for entry in entries), default=0)
+        if longest <= place.limit or all(one.action == "add" for one in operations):
+            return
+        try:
+            copy = set_aside(file, text, self._clock.now()).name
+        except OSError as error:
+            raise cannot_write(file, error) from error
+        raise ToolError(
+            f"Refusing to write {file.name}: it holds an entry larger than the whole store's char limit "
+            f"({longest:,} of {place.limit:,}), as when text was added without § lines. A copy is at {copy}. "
+            f"Tell the user to split the text in {file} into entries separated by lines of only §, or to move it "
+            "out. Only add works until then."
+        )
+
+    def _limit(self, place: Place, entries: Sequence[str]) -> int:
+        """An entry that is larger than a whole file was put there by hand, and takes no room from what is added."""
+        large = [entry for entry in entries if len(entry) > place.limit]
+        return place.limit + (size(large) + 3 if large else 0)
+
+    def _receipts(self, place: Place, applied: Applied, conversation: str, call: str) -> list[Receipt]:
+        now = self._clock.now()
+        gone = [one.text for one in applied.overwritten if one.text not in applied.entries]
+        return [
+            *(self._receipt(place, text, "", conversation, call, now) for text in gone),
+            *(self._receipt(place, text, digest(text), conversation, call, now) for text in applied.added),
+        ]
+
+    def _receipt(self, place: Place, text: str, kept: str, conversation: str, call: str, now: datetime) -> Receipt:
+        where = f"{place.name}#{digest(text)[:16]}"
+        return Receipt(id=new_id(), system=NAME, place=where, digest=kept, conversation=conversation, call=call, at=now)
+
+    # --- as a memory system -------------------------------------------------------------------
+
+    async def known(self) -> tuple[Known, ...]:
+        return await anyio.to_thread.run_sync(self._known)
+
+    def _known(self) -> tuple[Known, ...]:
+        return tuple(
+            Known(id=known_id(place, text), text=text, about=place.about, agent=place.agent, system=NAME)
+            for place in every_place(self._home)
+            for text in self.read(place)
+        )
+
+    async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
+        left: list[NotTaken] = []
+        wanted: dict[Place, list[str]] = {}
+        for one in known:
+            place = place_of(one.about, one.agent or "main")
+            if place is None:
+                left.append(NotTaken(known=one, why=f"{one.agent!r} is no name of an agent with notes."))
+                continue
+            text = one.text.strip()
+            if why := self._why_not(place, wanted.setdefault(place, []), text):
+                left.append(NotTaken(known=one, why=why))
+            else:
+                wanted[place].append(text)
+        for place, texts in wanted.items():
+            if texts:
+                await self.write(place, [Operation("add", text) for text in texts])
+        return tuple(left)
+
+    def _why_not(self, place: Place, more: Sequence[str], text: str) -> str:
+        entries = self.read(place)
+        if text in entries or text in more:
+            return ""
+        if found := screen(text):
+            return found.said
+        operations = [Operation("add", one) for one in (*more, text)]
+        try:
+            apply(entries, operations, self._limit(place, entries))
+        except ToolError:
+            return f"It does not fit into {place.name}, which holds {place.limit:,} characters."
+        return ""
+
+    async def drop(self, ids: Sequence[str]) -> None:
+        with anyio.CancelScope(shield=True):
+            receipts, texts = await anyio.to_thread.run_sync(self._drop, frozenset(ids))
+            await self._books.drop_proposals(texts)
+            await self._books.book(receipts)
+
+    def _drop(self, ids: frozenset[str]) -> tuple[list[Receipt], list[str]]:
+        receipts: list[Receipt] = []
+        texts: list[str] = []
+        for place in every_place(self._home):
+            file = place.file(self._home)
+            if not any(known_id(place, text) in ids for text in self.read(place)):
+                continue
+            with locked(file):
+                entries = self.read(place)
+                gone = [text for text in entries if known_id(place, text) in ids]
+                self._put(file, [text for text in entries if text not in gone])
+                for copy in leftovers(file):
+                    try:
+                        self._clean(copy, gone)
+                    except OSError as error:
+                        raise cannot_write(copy, error) from error
+            now = self._clock.now()
+            receipts += [self._receipt(place, text, "", "", "", now) for text in gone]
+            texts += gone
+        return receipts, texts
+
+    def _clean(self, copy: Path, gone: Sequence[str]) -> None:
+        """Take texts out of a file that was set aside; one that cannot be read is removed, as it may hold them."""
+        try:
+            text = read_text(copy) or ""
+        except UnreadableError:
+            copy.unlink(missing_ok=True)
+            return
+        cleaned = text
+        for one in gone:
+            cleaned = cleaned.replace(one, "")
+        if cleaned != text:
+            write_whole(copy, cleaned)
+
+    async def differences(self, receipts: Sequence[Receipt]) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self._differences, receipts)
+
+    def _differences(self, receipts: Sequence[Receipt]) -> tuple[str, ...]:
+        found: list[str] = []
+        for place in every_place(self._home):
+            mine = [one for one in receipts if one.place.partition("#")[0] == place.name]
+            try:
+                there = {digest(text) for text in self.read(place)}
+            except UnreadableError as error:
+                found.append(str(error))
+                continue
+            missing = [one for one in mine if one.digest and one.digest not in there]
+            back = [one for one in mine if not one.digest and any(kept[:16] == one.place[-16:] for kept in there)]
+            if missing:
+                found.append(_differs(place, missing, "saved there", "no longer there"))
+            if back:
+                found.append(_differs(place, back, "removed from it", "there again"))
+        gone = {one.place.partition("#")[0] for one in receipts if one.digest}
+        gone -= {place.name for place in every_place(self._home)}
+        return (*found, *(f"{name}, to which something was saved, is gone." for name in sorted(gone)))
+
+
+def known_id(place: Place, text: str) -> str:
+    """Return the id of an entry: the same for as long as its words and its file are."""
+    return f"note-{digest(f'{place.name}#{text}')[:16]}"
+
+
+def _differs(place: Place, receipts: Sequence[Receipt], done: str, now: str) -> str:
+    last = max(one.at for one in receipts)
+    what = "1 entry that was" if len(receipts) == 1 else f"{len(receipts)} entries that were"
+    verb = "is" if len(receipts) == 1 else "are"
+    return f"{place.name} was changed outside Atlas: {what} {done} (last on {last:%Y-%m-%d}) {verb} {now}."

@@ -1,0 +1,199 @@
+"""Proposals: changes of a background review that replace or remove an entry, and wait for the user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from atlas_sdk.context import Clock
+from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Frozen
+from atlas_sdk.services import Services
+from atlas_sdk.services.store import STORE, Reading, Row, Transaction
+from atlas_sdk.tools import ToolError
+
+from .entries import Operation
+from .notes import Notes
+from .places import USER, Place, notes_of
+
+
+class Change(Frozen):
+    """One operation as its card shows it: the whole entry that leaves, and the whole new text."""
+
+    action: Literal["add", "replace", "remove"]
+    leaves: str = ""
+    text: str = ""
+
+
+class Proposal(Frozen):
+    """A change that waits. ``why`` says why it can no longer apply, empty while it can."""
+
+    id: str
+    file: str
+    agent: str = ""
+    conversation: str
+    changes: tuple[Change, ...]
+    at: datetime
+    why: str = ""
+
+
+class Settled(Frozen):
+    """What an approval did: what it overwrote or removed, whole, and how full the file is."""
+
+    id: str
+    file: str
+    overwritten: tuple[str, ...] = ()
+    entries: int = 0
+
+
+class Proposals:
+    """The proposals of a home, in ``memory_proposals``."""
+
+    def __init__(self, services: Services, notes: Notes, clock: Clock) -> None:
+        self._services = services
+        self._notes = notes
+        self._clock = clock
+
+    async def propose(self, place: Place, operations: Sequence[Operation], *, conversation: str) -> str:
+        """Check a whole call as if it were applied and keep it; return its id. Raises ToolError, nothing kept."""
+        applied = self._notes.check(place, operations)
+        if not applied.changes:
+            return ""
+        leaves = {one.operation: one.text for one in applied.overwritten}
+        changes = [
+            Change(action=one.action, leaves=leaves.get(number, ""), text=one.content.strip())
+            for number, one in enumerate(operations, 1)
+        ]
+        id, now = new_id(), self._clock.now()
+
+        def work(transaction: Transaction) -> str:
+            told = json.dumps([one.model_dump() for one in changes], ensure_ascii=False)
+            same = "SELECT id FROM memory_proposals WHERE place = :place AND operations = :told"
+            if known := transaction.rows(same, place=place.name, told=told):
+                return str(known[0]["id"])  # the same change is asked for once
+            transaction.run(
+                "INSERT INTO memory_proposals (id, place, conversation, operations, at) "
+                "VALUES (:id, :place, :conversation, :operations, :at)",
+                id=id,
+                place=place.name,
+                conversation=conversation,
+                operations=told,
+                at=now.isoformat(),
+            )
+            return id
+
+        return await self._services.need(STORE).write(work)
+
+    async def list(self) -> tuple[Proposal, ...]:
+        """Return those that wait, the oldest first, each with why it can no longer apply, if it cannot."""
+        rows = await self._services.need(STORE).read(
+            lambda reading: reading.rows("SELECT * FROM memory_proposals ORDER BY id")
+        )
+        return tuple(self._judged(_proposal(row)) for row in rows)
+
+    async def approve(self, id: str) -> Settled:
+        """Apply exactly what the card shows, or nothing. Raises MisuseError when it can no longer apply."""
+        proposal = await self._get(id)
+        place = _place(proposal.file)
+        shown = [change.leaves for change in proposal.changes if change.leaves]
+
+        def still(entries: Sequence[str]) -> None:
+            if any(text not in entries for text in shown):
+                raise ToolError("an entry it changes is no longer as it was")
+
+        try:
+            if place is None:
+                raise ToolError("the agent it is for has no notes")
+            written = await self._notes.write(
+                place, _operations(proposal), conversation=proposal.conversation, call=f"proposal {id}", still=still
+            )
+        except ToolError as error:
+            raise _cannot(id, str(error)) from error
+        await self._delete(id)
+        lost = tuple(one.text for one in written.applied.overwritten)
+        return Settled(id=id, file=proposal.file, overwritten=lost, entries=len(written.entries))
+
+    async def discard(self, id: str) -> None:
+        """Drop one without applying it."""
+        await self._delete((await self._get(id)).id)
+
+    async def drop_holding(self, texts: Sequence[str]) -> None:
+        """Drop those that hold any of these texts."""
+
+        def work(transaction: Transaction) -> None:
+            for row in transaction.rows("SELECT id, operations FROM memory_proposals"):
+                held = " ".join(f"{one.leaves} {one.text}" for one in _changes(row))
+                if any(text in held for text in texts):
+                    transaction.run("DELETE FROM memory_proposals WHERE id = :id", id=row["id"])
+
+        if texts:
+            await self._services.need(STORE).write(work)
+
+    async def _get(self, id: str) -> Proposal:
+        def work(reading: Reading) -> list[Row]:
+            return reading.rows("SELECT * FROM memory_proposals WHERE id = :id", id=id)
+
+        rows = await self._services.need(STORE).read(work)
+        if not rows:
+            hint = "atlas memory proposals shows those that wait."
+            raise NotFoundError(f"There is no proposal {id[:60]!r}.", hint=hint, code="no_proposal")
+        return _proposal(rows[0])
+
+    async def _delete(self, id: str) -> None:
+        await self._services.need(STORE).write(
+            lambda transaction: transaction.run("DELETE FROM memory_proposals WHERE id = :i", i=id)
+        )
+
+    def _judged(self, proposal: Proposal) -> Proposal:
+        place = _place(proposal.file)
+        if place is None:
+            return proposal.model_copy(update={"why": "The agent it is for has no notes."})
+        try:
+            entries = self._notes.read(place)
+            if any(change.leaves and change.leaves not in entries for change in proposal.changes):
+                return proposal.model_copy(update={"why": "An entry it changes is no longer as it was."})
+            self._notes.check(place, _operations(proposal))
+        except ToolError as error:
+            said = "It no longer fits." if "would take" in str(error) else str(error)
+            return proposal.model_copy(update={"why": said})
+        except OSError as error:
+            return proposal.model_copy(update={"why": str(error)})
+        return proposal
+
+
+def _place(file: str) -> Place | None:
+    if file == USER.name:
+        return USER
+    agent = "main" if file == "memory/MEMORY.md" else file.removeprefix("bots/").removesuffix("/MEMORY.md")
+    return notes_of(agent)
+
+
+def _operations(proposal: Proposal) -> list[Operation]:
+    return [Operation(change.action, change.text, change.leaves) for change in proposal.changes]
+
+
+def _changes(row: Row) -> tuple[Change, ...]:
+    return tuple(Change.model_validate(one) for one in json.loads(row["operations"]))
+
+
+def _proposal(row: Row) -> Proposal:
+    place = _place(row["place"])
+    return Proposal(
+        id=row["id"],
+        file=row["place"],
+        agent=place.agent if place is not None else "",
+        conversation=row["conversation"],
+        changes=_changes(row),
+        at=datetime.fromisoformat(row["at"]),
+    )
+
+
+def _cannot(id: str, why: str) -> MisuseError:
+    return MisuseError(
+        f"The proposal cannot apply any more: {why.rstrip('.')}. Nothing was changed.",
+        hint=f"Drop it with atlas memory discard {id}.",
+        code="proposal_stale",
+    )

@@ -1,0 +1,147 @@
+"""The slot: which memory system is in use, its books, and what must be asked before something is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import anyio
+import anyio.to_thread
+
+from atlas_sdk.context import PluginContext
+from atlas_sdk.events import Noticed
+from atlas_sdk.memory import Known, MemorySystem, Receipt
+from atlas_sdk.records import Conversation
+from atlas_sdk.services import ServiceKey, Services
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.memory import Switched
+from atlas_sdk.services.store import STORE
+
+from . import receipts
+from .files import write_whole
+from .notes import Notes
+from .phrase import Phrase
+from .proposals import Proposals
+from .settings import MemorySettings
+from .soul import Soul
+from .tombstones import Tombstones
+
+FORGOTTEN = (
+    "The user had this forgotten, and it is not learned again from where it was said. Leave it, unless they say it "
+    "anew."
+)
+
+
+LATER_TRIES, LATER_SECONDS = 50, 0.2
+"""How long a start waits for the plugin of another system to come on."""
+
+
+class Slot:
+    """The memory of a home. What the kernel and other plugins reach as ``MEMORY``."""
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self.ctx = ctx
+        self.services: Services = ctx.services
+        self.notes = Notes(ctx.home, self, ctx.clock, ctx.logger)
+        self.proposals = Proposals(ctx.services, self.notes, ctx.clock)
+        self.tombstones = Tombstones(ctx.services, lambda: ctx.data_folder)
+        self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
+        self.differences: tuple[str, ...] = ()
+        """What the self-check of this start found."""
+        self.forgotten: list[tuple[Phrase, datetime, bool]] = []
+        """What was forgotten since this start, when, and whether in conversations, too. It is kept nowhere else."""
+
+    @property
+    def system(self) -> str:
+        return self.ctx.section(MemorySettings).system
+
+    @property
+    def review_tools(self) -> tuple[str, ...]:
+        found = self.in_use()
+        return found.tools if found is not None else ()
+
+    def systems(self) -> tuple[MemorySystem, ...]:
+        """Return every memory system there is, by name."""
+        home = self.services.get(HOME)
+        found = [one.item for one in home.added("atlas_memories")] if home is not None else [self.notes]
+        return tuple(sorted(found, key=lambda one: one.name))
+
+    def in_use(self) -> MemorySystem | None:
+        """Return the system in use, or None where no plugin that is on brings it."""
+        return next((one for one in self.systems() if one.name == self.system), None)
+
+    async def known(self) -> tuple[Known, ...]:
+        found = self.in_use()
+        return await found.known() if found is not None else ()
+
+    async def guidance(self, conversation: Conversation) -> str:
+        """Return how the agent of a conversation keeps its memory."""
+        found = self.in_use()
+        return await found.guidance(conversation) if found is not None else ""
+
+    async def snapshot(self, conversation: Conversation) -> str:
+        """Return what the agent of a conversation is told it knows."""
+        found = self.in_use()
+        return await found.snapshot(conversation) if found is not None else ""
+
+    async def book(self, receipts_: Sequence[Receipt]) -> None:
+        await receipts.book(self.services.need(STORE), receipts_)
+
+    async def drop_proposals(self, texts: Sequence[str]) -> None:
+        """Drop the proposals that hold any of these texts."""
+        await self.proposals.drop_holding(texts)
+
+    async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
+        forgotten = await self.tombstones.matches(text, ("",) if review else (conversation,))
+        if forgotten is None:
+            return ""
+        conversations = self.services.get(CONVERSATIONS)
+        path = await conversations.path(conversation) if conversations is not None else ()
+        anew = [
+            message.text() for message in path if message.sender.kind == "person" and message.created_at > forgotten
+        ]
+        since = " ".join(anew)
+        return "" if since and await self.tombstones.matches(since, ("",)) is not None else FORGOTTEN
+
+    async def use(self, system: str) -> Switched:
+        from .switch import switch
+
+        return await switch(self, system)
+
+    # --- the start ----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Write the soul of a new home, and compare what was acknowledged with what is there."""
+        await anyio.to_thread.run_sync(self.soul.start)
+        if self.system == self.notes.name:
+            await self._compare(self.notes)
+
+    async def compare_later(self) -> None:
+        """Compare what another system acknowledged with what is there, once its plugin is on."""
+        for _ in range(LATER_TRIES):
+            found = self.in_use()
+            if found is self.notes:
+                return
+            if found is not None:
+                await self._compare(found)
+                return
+            await anyio.sleep(LATER_SECONDS)
+
+    async def _compare(self, found: MemorySystem) -> None:
+        store = self.services.need(STORE)
+        kept = await receipts.last_of_each_place(store, found.name)
+        self.differences = await found.differences(kept) if kept else ()
+        for said in self.differences:
+            self.ctx.logger.warning("Memory differs from what was acknowledged", extra={"said": said})
+        told = self.ctx.data_folder / "differences-told"
+        text = "\n".join(self.differences)
+        before = await anyio.to_thread.run_sync(lambda: told.read_text() if told.exists() else "")
+        if text != before:
+            # Doctor says it for as long as it is so; the user is told of it once.
+            await store.commit([], [Noticed(text=said) for said in self.differences])
+            await anyio.to_thread.run_sync(write_whole, told, text)
+
+
+SLOT: ServiceKey[Slot] = ServiceKey("memory", 1)
+"""The slot as this plugin's own hooks reach it: the object behind ``MEMORY``."""

@@ -1,0 +1,140 @@
+"""The tool ``memory``: adds, replaces and removes entries, several in one call, and says what it did exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.messages import TextPart
+from atlas_sdk.records import Conversation
+from atlas_sdk.screening import screen
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
+
+from .entries import Action, Operation, usage
+from .notes import Written
+from .places import Place, has_memory, place_of
+from .slot import Slot
+
+FAILURES = 3
+"""This many in a row, and the agent is told to stop: a fact can be saved later, and the user waits."""
+_STOP = f" That is {FAILURES} failures or more in a row. Stop trying and answer the user; it can be saved later."
+_ACTIONS: tuple[str, ...] = get_args(Action)
+_DESCRIPTION = """Add, replace or remove entries of your memory. Prefer operations: all of one call or none is done, \
+and the limit is checked at the end, so one call makes room and adds. old_text is a short piece that only the entry \
+you mean has; replace overwrites the whole entry."""
+_TEXT = {"type": "string"}
+_CHANGE: dict[str, Any] = {"action": {"type": "string", "enum": list(_ACTIONS)}, "content": _TEXT, "old_text": _TEXT}
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "target": {
+            "type": "string",
+            "enum": ["user", "memory"],
+            "description": "user: who the user is. memory: your notes.",
+        },
+        "operations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {**_CHANGE, "new_text": _TEXT},
+                "required": ["action"],
+                "additionalProperties": False,
+            },
+        },
+        **_CHANGE,
+        "new_text": {"type": "string"},
+    },
+    "required": ["target"],
+    "additionalProperties": False,
+}
+
+
+def memory_tool(slot: Slot) -> Tool:
+    """Return the tool."""
+    failures: dict[str, tuple[str, int]] = {}
+
+    async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
+        turn = await _turn(slot, host.conversation)
+        known, count = failures.get(host.conversation, ("", 0))
+        count = count if known == turn else 0
+        try:
+            said = await _change(slot, arguments, host)
+        except AtlasError as error:
+            count += 1
+            failures[host.conversation] = (turn, count)
+            raise ToolError(f"{error}{_STOP if count >= FAILURES else ''}") from error
+        failures.pop(host.conversation, None)
+        return ToolResult((TextPart(text=said, trust="agent", source="memory"),))
+
+    return Tool("memory", _DESCRIPTION, PARAMETERS, run)
+
+
+async def _turn(slot: Slot, conversation: str) -> str:
+    conversations = slot.services.get(CONVERSATIONS)
+    running = await conversations.running(conversation) if conversations is not None else None
+    return running.id if running is not None else ""
+
+
+async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
+    conversation = await slot.services.need(CONVERSATIONS).get(host.conversation)
+    if slot.system != slot.notes.name:
+        raise ToolError(f"Nothing was saved: the memory system {slot.system} is in use since. Use its tools next turn.")
+    place = _place(arguments, conversation)
+    operations = _operations(arguments)
+    reviewing = conversation.origin.kind == "review"
+    for number, one in enumerate(operations, 1):
+        if one.action == "remove":
+            continue
+        if found := screen(one.content):
+            raise ToolError(f"Nothing was saved. Operation {number} was refused: {found.said}")
+        if why := await slot.may_learn(one.content, conversation=conversation.id, review=reviewing):
+            raise ToolError(f"Nothing was saved. {why}")
+    target = str(arguments["target"])
+    if reviewing and any(one.action != "add" for one in operations):
+        id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
+        if not id:
+            return "Nothing to change: the memory holds it so already. Do not repeat it."
+        return f"Proposed, not applied: the whole call waits for the user ({id}). Do not repeat it."
+    async with host.effect("file", str(place.file(slot.ctx.home))):
+        written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+    return _said(target, place, operations, written)
+
+
+def _place(arguments: Arguments, conversation: Conversation) -> Place:
+    if not has_memory(conversation):
+        raise ToolError("Nothing was saved: a subagent has no memory. Put what matters in your answer.")
+    place = place_of("user" if arguments.get("target") == "user" else "work", conversation.agent)
+    if place is None:
+        raise ToolError(f"Nothing was saved: the agent {conversation.agent!r} has no notes.")
+    return place
+
+
+def _operations(arguments: Arguments) -> list[Operation]:
+    listed = arguments.get("operations")
+    single = {key: arguments[key] for key in ("action", "content", "new_text", "old_text") if key in arguments}
+    if listed and single.get("action"):
+        raise ToolError("Nothing was saved. Give operations or one action, not both.")
+    given = listed if isinstance(listed, list) and listed else [single]
+    return [_operation(one, number) for number, one in enumerate(given, 1)]
+
+
+def _operation(given: Any, number: int) -> Operation:
+    action = given.get("action") if isinstance(given, dict) else None
+    if action not in _ACTIONS:
+        raise ToolError(f"Nothing was saved. Operation {number} needs an action: {', '.join(_ACTIONS)}.")
+    content = given.get("content") or given.get("new_text") or ""
+    return Operation(action, str(content), str(given.get("old_text") or ""))
+
+
+def _said(target: str, place: Place, operations: Sequence[Operation], written: Written) -> str:
+    count = len(written.entries)
+    full = f"{target}: {usage(written.entries, place.limit)}, {count} {'entry' if count == 1 else 'entries'}."
+    if not written.applied.changes:
+        return f"Nothing to change: it was there already. {full}\nThis update is complete — do not repeat it."
+    lines = [f"Applied {len(operations)} operation(s). {full}"]
+    for one in written.applied.overwritten:
+        lines.append(f"{'Replaced' if one.now else 'Removed'} by operation {one.operation}: {one.text}")
+    lines.append("Write saved. This update is complete — do not repeat it.")
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""To forget: what is erased is nowhere on the disk, what stays is named, and the same source does not teach it again."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas_memory.phrase import FORGOTTEN, Phrase
+from atlas_sdk.homes import Home
+from atlas_sdk.messages import Sender, TextPart
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Reply, call
+
+from .conftest import Model, OpenApp, ask, remember, slot_of, start, turn
+from .test_notes import put
+
+pytestmark = pytest.mark.anyio
+SECRET = "kettlefish"
+
+
+def left_on_disk(home: Path, word: str = SECRET) -> list[str]:
+    files = [one for one in home.rglob("*") if one.is_file()]
+    return sorted(one.relative_to(home).as_posix() for one in files if word.encode() in one.read_bytes())
+
+
+async def test_it_is_erased_from_memory_and_shown_where_it_stays(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    profile = put(atlas_home, "memory/USER.md", f"Collects {SECRET}.", "Likes tea.")
+    put(atlas_home, "memory/USER.md.bak.20260101T000000", f"Collects {SECRET}.")
+    async with opened() as app:
+        model.provider.add("Hello.")
+        await turn(app, await start(app), f"I collect  {SECRET.upper()}.")
+        done = await ask(app, "memory.forget", text=SECRET)
+        places = {one["where"] for one in done["erased"]}
+        left = {one["where"].partition(",")[0] for one in done["left"]}
+
+    assert profile.read_text() == "Likes tea.\n"
+    assert places == {"notes, your profile", "memory/USER.md.bak.20260101T000000", "atlas.db, instructions"}
+    assert all(where.startswith("conversation ") for where in left)
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_conversations_keep_the_places_of_their_messages(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    async with opened() as app:
+        id = await start(app)
+        file = atlas_home.folder / "notes.txt"
+        file.write_text(f"All about the {SECRET}.\n" * 900)
+        model.provider.add(
+            Reply(text=(f"The {SECRET} then.",), calls=(call("read_file", {"path": str(file), "x": SECRET}),)),
+            Reply(calls=(call("read_file", {"path": str(file)}),)),
+            f"It says {SECRET}.",
+        )
+        await turn(app, id, f"Read about the {SECRET}.")
+        before = await app.services.need(STORE).path(id)
+        file.unlink()
+        (atlas_home.folder / "backups").mkdir(exist_ok=True)
+        done = await ask(app, "memory.forget", text=SECRET, conversations=True)
+        after = await app.services.need(STORE).path(id)
+
+    assert [message.id for message in after] == [message.id for message in before]
+    assert FORGOTTEN in after[0].text()
+    assert done["left"] == []
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_an_open_conversation_no_longer_sends_it(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Hello.", "And?", "Yes.")
+        await turn(app, id, f"I collect {SECRET}.")
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        await turn(app, id, "And?")
+        sent = model.provider.requests[-1]
+        slot_of(app).ctx.clock.advance(minutes=1)
+        await turn(app, id, f"A new {SECRET}!")
+        anew = model.provider.requests[-1]
+
+    assert SECRET not in sent.instructions
+    assert not [message for message in sent.messages if SECRET in message.text()]
+    assert [SECRET in message.text() for message in anew.messages][-1]
+
+
+async def test_the_same_source_does_not_teach_it_again(opened: OpenApp, model: Model) -> None:
+    add = {"target": "user", "action": "add", "content": f"Collects {SECRET}, the user says."}
+    async with opened() as app:
+        id = await start(app)
+        await remember(app, model, add, id)
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        again = await remember(app, model, add, id)
+        reviewed = await remember(app, model, add, await start(app, kind="review", parent=id))
+        elsewhere = await slot_of(app).may_learn(str(add["content"]), conversation=await start(app), review=False)
+        model.provider.add("Fine.")
+        conversations = app.services.need(CONVERSATIONS)
+        app_clock = slot_of(app).ctx.clock
+        app_clock.advance(minutes=5)
+        await conversations.send(id, [TextPart(text=f"I do collect {SECRET}.")], sender=Sender(kind="person"))
+        await conversations.wait(id)
+        anew = await remember(app, model, add, id)
+
+    assert "had this forgotten" in again
+    assert "had this forgotten" in reviewed
+    assert elsewhere == ""
+    assert anew.startswith("Applied 1")
+
+
+async def test_no_plain_text_is_kept_of_what_was_forgotten(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
+    async with opened() as app:
+        known = (await ask(app, "memory.list"))["known"]
+        await ask(app, "memory.forget", text=known[0]["id"])
+        rows: Any = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_tombstone"))
+
+    assert rows
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_a_copy_of_the_database_is_removed_whole_when_asked(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    async with opened() as app:
+        model.provider.add("Hello.")
+        await turn(app, await start(app), f"About {SECRET}.")
+    copy = atlas_home.folder / "backups" / "atlas-1.db"
+    copy.parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(atlas_home.folder / "atlas.db")) as live, closing(sqlite3.connect(copy)) as other:
+        live.backup(other)
+    async with opened() as app:
+        first = await ask(app, "memory.forget", text=SECRET)
+        there = copy.exists()
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+
+    assert "backups/atlas-1.db" in [one["where"] for one in first["left"]]
+    assert there
+    assert not copy.exists()
+
+
+def test_words_count_whole_and_structure_is_left_alone() -> None:
+    phrase = Phrase("tool result")
+    message = {
+        "role": "tool result",
+        "parts": [
+            {"type": "text", "text": "A Tool\n result, toolresult"},
+            {"type": "tool_call", "arguments": '{"q": "the tool\\u0020result"}', "name": "x"},
+        ],
+    }
+
+    assert phrase.redacted(message) == {
+        "role": "tool result",
+        "parts": [
+            {"type": "text", "text": f"A {FORGOTTEN}, toolresult"},
+            {"type": "tool_call", "arguments": f'{{"q": "the {FORGOTTEN}"}}', "name": "x"},
+        ],
+    }
+
+
+@given(st.text(min_size=3, max_size=20).filter(lambda text: len(text.split()) > 0), st.text(max_size=20))
+def test_what_is_redacted_is_not_found_again(text: str, around: str) -> None:
+    phrase = Phrase(text)
+    said = phrase.without(f"{around} {text} {around}")
+
+    assert not phrase.is_in(said.replace(FORGOTTEN, "")) or phrase.is_in(around) or text.strip() in said

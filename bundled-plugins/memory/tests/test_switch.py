@@ -1,0 +1,103 @@
+"""From one memory system to another and back: everything known is carried, once, or it is said what could not be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas_memory.entries import Operation
+from atlas_memory.places import USER
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.homes import Home
+
+from .conftest import Model, OpenApp, ask, slot_of, start, turn
+from .diary import DiaryPlugin
+from .test_notes import put
+
+pytestmark = pytest.mark.anyio
+LONG = "Projects live in ~/Projects, one git repository each, and each has a README."
+
+
+@pytest.fixture
+def diary(atlas_home: Home) -> DiaryPlugin:
+    return DiaryPlugin(atlas_home.folder)
+
+
+async def test_there_and_back_nothing_is_lost_or_doubled(
+    opened: OpenApp, model: Model, atlas_home: Home, diary: DiaryPlugin
+) -> None:
+    profile = put(atlas_home, "memory/USER.md", "Likes tea.", "Lives in Porto.")
+    notes = put(atlas_home, "memory/MEMORY.md", LONG)
+    model.provider.add("Yes.", "Yes.")
+    async with opened(objects={"diary": diary}) as app:
+        there = await ask(app, "memory.use", system="diary")
+        await turn(app, await start(app), "Hi.")
+        tools = [tool.name for tool in model.provider.requests[-1].tools]
+        known = await diary.diary.known()
+        # In the diary, one thing changes, one goes, one comes.
+        diary.diary.put(
+            [
+                known[0].model_copy(update={"text": "Likes coffee."}),
+                known[1].model_copy(update={"text": "Has a dog.", "id": "new"}),
+            ]
+        )
+        back = await ask(app, "memory.use", system="notes")
+        await turn(app, await start(app), "Hi.")
+
+    assert (there["carried"], [one["known"]["text"] for one in there["not_carried"]]) == (2, [LONG])
+    assert "memory" not in tools
+    assert back["carried"] == 2
+    assert profile.read_text() == "Likes coffee.\n§\nHas a dog.\n"
+    assert notes.read_text().strip() == LONG
+    assert "memory" in [tool.name for tool in model.provider.requests[-1].tools]
+    assert "Likes coffee." in model.instructions()
+
+
+async def test_a_switch_outlives_a_restart(opened: OpenApp, atlas_home: Home, diary: DiaryPlugin) -> None:
+    put(atlas_home, "memory/USER.md", "Likes tea.")
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+    async with opened(objects={"diary": diary}) as app:
+        assert slot_of(app).system == "diary"
+        assert [one.text for one in await slot_of(app).known()] == ["Likes tea."]
+
+
+async def test_what_is_saved_while_it_switches_is_carried_too(
+    opened: OpenApp, atlas_home: Home, diary: DiaryPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(atlas_home, "memory/USER.md", "Likes tea.")
+    async with opened(objects={"diary": diary}) as app:
+        slot, real = slot_of(app), diary.diary.take
+
+        async def take(known: Any) -> Any:
+            taken = await real(known)
+            await slot.notes.write(USER, [Operation("add", "Has a dog.")])
+            return taken
+
+        monkeypatch.setattr(diary.diary, "take", take)
+        done = await ask(app, "memory.use", system="diary")
+
+    assert done["carried"] == 2
+    assert [one.text for one in await diary.diary.known()] == ["Likes tea.", "Has a dog."]
+
+
+async def test_an_unknown_system_changes_nothing(opened: OpenApp) -> None:
+    async with opened() as app:
+        with pytest.raises(MisuseError, match="Those there are: notes"):
+            await ask(app, "memory.use", system="facts")
+
+        assert slot_of(app).system == "notes"
+
+
+async def test_doctor_says_that_no_system_is_there(opened: OpenApp, atlas_home: Home, diary: DiaryPlugin) -> None:
+    from atlas_sdk.services.home import HOME
+
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+    async with opened() as app:
+        checks = {check.id: check for _, check in app.services.need(HOME).checks()}
+        found = await checks["memory.there"].run()
+
+    assert found.state == "failed"
+    assert "atlas memory use NAME (notes)" in found.said
