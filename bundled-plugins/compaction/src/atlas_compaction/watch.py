@@ -34,6 +34,9 @@ BACK_OFF = timedelta(seconds=60)
 STUCK_AFTER = 3
 """So many failures in a row, with a history that no longer fits, are no passing trouble any more."""
 KEPT_STATES = 256
+LAST_CALL = """SELECT data FROM model_call WHERE started_at BETWEEN :since AND :until AND conversation = :id
+    AND purpose = 'turn' AND +state = 'done' ORDER BY started_at DESC, id DESC LIMIT 1"""
+"""The plus keeps SQLite from looking by the state, which nearly every call shares."""
 TRIMMED = "Trimmed older conversation history to stay within the context window."
 STUCK = (
     "This conversation no longer fits the model's window, and summing it up failed {failures} times: {why} Nothing is "
@@ -259,11 +262,7 @@ class Watch:
             return None
         rows = await self._ctx.services.need(STORE).read(
             lambda reading: reading.rows(
-                "SELECT data FROM model_call WHERE started_at BETWEEN :since AND :until AND conversation = :id "
-                "AND purpose = 'turn' AND state = 'done' ORDER BY started_at DESC, id DESC LIMIT 1",
-                since=_column(path[at - 1].created_at),
-                until=_column(path[at].created_at),
-                id=record.id,
+                LAST_CALL, since=_column(path[at - 1].created_at), until=_column(path[at].created_at), id=record.id
             )
         )
         if not rows:

@@ -73,4 +73,5 @@ async def test_task_instruction_and_rules_are_read_after_each_compaction(open_ta
         assert TASK in read
         assert said in read
         assert places == sorted(places)
-    assert after == len(made) > 20
+    assert len(made) - 1 <= after <= len(made)  # the last may come after the last turn
+    assert after > 20

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas_compaction.watch import TRIMMED
+from atlas_compaction.watch import LAST_CALL, TRIMMED
 from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.events import Noticed
 from atlas_sdk.hookspecs import hookimpl
@@ -87,6 +87,18 @@ async def test_a_turn_that_needs_no_compaction_looks_at_nothing(open_talk: Open,
 
         assert await checkpoints(talk) == ()
         assert brain.summaries == []
+
+
+async def test_what_the_last_turn_took_is_found_without_a_scan(open_talk: Open, brain: Brain) -> None:
+    async with open_talk() as talk:
+        await talk.say("Hi.")
+        plan = await talk.app.services.need(STORE).read(
+            lambda reading: reading.rows("EXPLAIN QUERY PLAN " + LAST_CALL, since="a", until="b", id="c")
+        )
+
+        assert [row["detail"] for row in plan if "model_call" in row["detail"]] == [
+            "SEARCH model_call USING INDEX model_call_of_time (started_at>? AND started_at<?)"
+        ]
 
 
 class Changing:
