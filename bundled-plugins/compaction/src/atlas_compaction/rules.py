@@ -53,7 +53,8 @@ _WEAK_WORDS = (
     r"don['’]?ts?|do not|must(?:n['’]t)?|only|should(?:n['’]t)?",
     r"shall|please|make sure|ensure|avoid|prefer(?:red)?|stop",
     r"instead|use|keep|may not|cannot|can['’]t|need to|ha(?:s|ve) to",
-    r"forbidden|allowed|required|call me|(?:answer|reply) in",
+    r"forbidden|allowed|required|call me|(?:answer|reply|respond|speak|write) (?:in|to|with)|sign (?:off|with)",
+    r"every|treat|assume|address me|format",
     r"not|without|forget|ignore|cancel|drop",
     r"não|deve[ms]?|precisa|tem (?:de|que)|só|somente|apenas",
     r"por favor|evite|evita|prefira|usa|responda|em vez|sem|esqueça",
@@ -98,6 +99,8 @@ _IS_TASK = _words(
     ),
     "任务|任務|目标|目標|タスク|課題|목표|작업|과제",
 )
+_LABEL = rf"^\W*(?:\w+\W+){{0,3}}?\w{{0,8}}?(?:{_IS_TASK.pattern})\W{{0,4}}[:：]"
+_IS_LABEL = re.compile(_LABEL, re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[^a-zß-öø-ÿ])|(?<=[。！？])")
 
@@ -118,9 +121,11 @@ def strength(sentence: str) -> int:
     return WEAK if _IS_WEAK.search(sentence) else 0
 
 
-def names_task(text: str) -> bool:
-    """Say whether a text speaks of a task as one."""
-    return _IS_TASK.search(text) is not None
+def names_task(text: str) -> int:
+    """Say how much a text speaks of a task as one: STRONG where it is a label ("New task: …"), WEAK, or 0."""
+    if _IS_LABEL.search(text):
+        return STRONG
+    return WEAK if _IS_TASK.search(text) else 0
 
 
 def rules_in(text: str) -> tuple[Rule, ...]:

@@ -14,8 +14,9 @@ IMAGE_TOKENS = 1_500
 """About what a picture of a screen costs at the large providers."""
 MESSAGE_TOKENS = 4
 """What a message costs beside its words."""
-LEAST_FACTOR, MOST_FACTOR = 1.0, 3.0
-"""What the provider counted may raise the estimate, and never lower it: too small a tail does less harm."""
+LEAST_FACTOR, MOST_FACTOR = 1.0, 2.0
+"""What the provider counted may raise the estimate, and never lower it: too small a tail does less harm.
+Text of two bytes a token is the densest there is."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from .sizes import Sizes
 
 COMMANDS = ("/compact", "/new", "/clear")
 """What is said to Atlas itself and asks nothing of the agent."""
-FIRST_SHARE = 0.25
-"""How much of the room the first message may take, which may be a document with its task at the top."""
+TASK_SHARE = 0.15
+"""How much of the room a task may take: the first message may be a document with its task at the top."""
+NAMED_TASKS = 3
+"""How many messages that name a task are kept beside the first: labelled ones first, and of those the newest."""
 INSTRUCTION_SHARE = 0.6
 """How much of the room the last instruction may take: it is worth more than all before it, but not than the rules."""
 QUOTED_TASKS = 3
@@ -119,10 +121,10 @@ def carried(
     rules = room.pieces(_by_worth(found, older, shown))
     named = [kept for kind, kept in found if kind == "task"][-QUOTED_TASKS:]
     tasks = room.pieces([one for one in named if one.at not in shown])
-    marked = next((one for one in reversed(older) if names_task(one.text)), None)
-    for one in (marked, older[0] if older else None):
-        if one is not None and one.at not in shown:
-            tasks += room.whole([one], share=FIRST_SHARE)
+    newest = sorted(older, key=lambda one: (names_task(one.text), one.at), reverse=True)[:NAMED_TASKS]
+    for one in (*older[:1], *(one for one in newest if names_task(one.text))):
+        if one.at not in shown:
+            tasks += room.whole([one], share=TASK_SHARE)
             shown.add(one.at)
     whole = {(one.at, one.text) for one in rules}
     rest = [one for one in reversed(older) if one.at not in shown and (one.at, one.text) not in whole]

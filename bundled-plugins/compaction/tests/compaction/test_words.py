@@ -84,6 +84,13 @@ def test_a_quote_counts_where_a_person_wrote_it_and_nowhere_else() -> None:
     assert texts(words.tasks) == ["Hi.", "Paint the fence"]
 
 
+def test_a_task_named_as_one_is_kept_however_much_is_said_after_it() -> None:
+    talk = [said(number, f"How does the task with kettle {number} go?") for number in range(2, 300)]
+    words = chosen(said(0, "Hi."), said(1, "New task: paint the fence."), *talk, said(300, "Go."), tokens=100)
+
+    assert texts(words.tasks)[:2] == ["Hi.", "New task: paint the fence."]
+
+
 def test_what_the_tail_holds_is_not_said_twice() -> None:
     words = chosen(said(0, "Move it."), said(1, "Never hurry."), said(2, "Always smile."), tail={"1", "2"})
 
