@@ -15,6 +15,7 @@ from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.providers import ModelInfo, ModelRequest
 from atlas_sdk.records import ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
+from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fakes import FakeProvider
 from atlas_sdk.testing.model_script import Failure, Reply, say
@@ -140,6 +141,23 @@ async def test_copies_helpers_and_homes_where_it_is_off_get_none(open_talk: Open
         await Talk(app).say(FIRST)
 
     assert world.asked == []
+
+
+async def test_a_text_is_struck_from_titles_and_what_told_of_them(open_talk: Open, world: World) -> None:
+    world.title = "The kettle of Aunt Ada"
+    async with open_talk() as app:
+        id = await Talk(app).say(FIRST)
+        [added] = app.services.need(HOME).added("atlas_forgetters")
+        traces = await added.item.find("aunt  ada")
+        await added.item.erase("aunt ada", traces)
+        title = await Talk(app).title(id)
+        events = await app.services.need(STORE).events(after=0, conversation=id)
+        again = await added.item.find("aunt ada")
+
+    assert [(trace.id, trace.text) for trace in traces] == [(id, "The kettle of Aunt Ada")]
+    assert title == "The kettle of [forgotten]"
+    assert again == ()
+    assert not any("Aunt" in one.event.model_dump_json() for one in events)
 
 
 @pytest.mark.parametrize(
