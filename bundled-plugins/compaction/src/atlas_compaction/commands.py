@@ -8,7 +8,7 @@ from atlas_sdk.errors import AtlasError
 from atlas_sdk.messages import TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
 
-from .compactor import NothingToCompactError
+from .failures import NothingToCompactError
 from .watch import Watch
 
 COMPACTED = (

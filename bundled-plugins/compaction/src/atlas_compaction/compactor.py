@@ -16,9 +16,10 @@ from atlas_sdk.services.tools import TOOLS
 
 from .carried import Held, held, within
 from .cut import cut, whole_cuts
+from .failures import NothingToCompactError
 from .settings import CompactionSettings
 from .sizes import Sizes
-from .summary import Asked, Summary, SummaryError, summed_up
+from .summary import Asked, Summary, summed_up
 from .transcript import SUMMARY, entries, is_summary
 from .words import Kept, Kind, Quote, Words, carried, spoken
 
@@ -56,13 +57,6 @@ HEADINGS = {
     INSTRUCTION: "The user's last instruction, word for word:",
 }
 HELD = "Still in use, as {what} last answered:"
-
-
-class NothingToCompactError(SummaryError):
-    """All there is fits already, or cannot be made smaller."""
-
-    def __init__(self) -> None:
-        super().__init__("there is nothing in it that a summary would make shorter.")
 
 
 @dataclass(frozen=True)

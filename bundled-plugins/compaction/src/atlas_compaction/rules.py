@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
 LINE_CHARS = 400
 """A line up to this long is kept whole: its sentences belong together, and "e.g." ends none."""
@@ -83,24 +85,36 @@ _WEAK_SIGNS = (
 )
 
 
-def _words(groups: tuple[str, ...], signs: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)|{signs}", re.IGNORECASE)
-
-
-_IS_STRONG = _words(_STRONG_WORDS, _STRONG_SIGNS)
-_IS_WEAK = _words(_WEAK_WORDS, _WEAK_SIGNS)
-_IS_TASK = _words(
-    (
-        r"tasks?|goals?|objectives?|projects?|missions?",
-        r"I (?:want|need) (?:you )?to|your job|we(?:['’]re| are) going to",
-        r"tarefas?|objetivos?|projetos?|tareas?|proyectos?|compit[oi]|obiettiv[oi]|progett[oi]",
-        r"tâches?|objectifs?|projets?|aufgaben?|ziele?|projekte?|taak|taken|doel|uppgift(?:en)?|opgave|zadani[ea]|cel",
-        r"задач[аиу]|цел[ьи]|проекты?|завдання|görev|amaç|hedef|proje",
-    ),
-    "任务|任務|目标|目標|タスク|課題|목표|작업|과제",
+_TASK_WORDS = (
+    r"tasks?|goals?|objectives?|projects?|missions?",
+    r"I (?:want|need) (?:you )?to|your job|we(?:['’]re| are) going to",
+    r"tarefas?|objetivos?|projetos?|tareas?|proyectos?|compit[oi]|obiettiv[oi]|progett[oi]",
+    r"tâches?|objectifs?|projets?|aufgaben?|ziele?|projekte?|taak|taken|doel|uppgift(?:en)?|opgave|zadani[ea]|cel",
+    r"задач[аиу]|цел[ьи]|проекты?|завдання|görev|amaç|hedef|proje",
 )
-_LABEL = rf"^\W*(?:\w+\W+){{0,3}}?\w{{0,8}}?(?:{_IS_TASK.pattern})\W{{0,4}}[:：]"
-_IS_LABEL = re.compile(_LABEL, re.IGNORECASE | re.MULTILINE)
+_TASK_SIGNS = "任务|任務|目标|目標|タスク|課題|목표|작업|과제"
+
+
+def _words(groups: tuple[str, ...], signs: str) -> str:
+    return rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)|{signs}"
+
+
+@cache
+def _pattern(which: Literal["strong", "weak", "task", "label"]) -> re.Pattern[str]:
+    """Return a pattern, compiled when it is first needed: that takes milliseconds, and a start has none to give."""
+    match which:
+        case "strong":
+            return re.compile(_words(_STRONG_WORDS, _STRONG_SIGNS), re.IGNORECASE)
+        case "weak":
+            return re.compile(_words(_WEAK_WORDS, _WEAK_SIGNS), re.IGNORECASE)
+        case "task":
+            return re.compile(_words(_TASK_WORDS, _TASK_SIGNS), re.IGNORECASE)
+        case "label":
+            task = _words(_TASK_WORDS, _TASK_SIGNS)
+            label = rf"^\W*(?:\w+\W+){{0,3}}?\w{{0,8}}?(?:{task})\W{{0,4}}[:：]"
+            return re.compile(label, re.IGNORECASE | re.MULTILINE)
+
+
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[^a-zß-öø-ÿ])|(?<=[。！？])")
 
@@ -116,16 +130,16 @@ class Rule:
 
 def strength(sentence: str) -> int:
     """Say how much a sentence reads like a standing rule: STRONG, WEAK or 0."""
-    if _IS_STRONG.search(sentence):
+    if _pattern("strong").search(sentence):
         return STRONG
-    return WEAK if _IS_WEAK.search(sentence) else 0
+    return WEAK if _pattern("weak").search(sentence) else 0
 
 
 def names_task(text: str) -> int:
     """Say how much a text speaks of a task as one: STRONG where it is a label ("New task: …"), WEAK, or 0."""
-    if _IS_LABEL.search(text):
+    if _pattern("label").search(text):
         return STRONG
-    return WEAK if _IS_TASK.search(text) else 0
+    return WEAK if _pattern("task").search(text) else 0
 
 
 def rules_in(text: str) -> tuple[Rule, ...]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import anyio
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import AtlasError
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.providers import ModelReply, ModelRequest, ProviderError
 from atlas_sdk.services.models import MODELS
 
+from .failures import SummaryError
 from .sizes import Sizes
 from .transcript import pieces
 from .words import Quote
@@ -42,13 +42,6 @@ RULE: each standing wish about how to work or answer that still holds, in the pe
 Quote only the person, never the agent, a tool or a page. Where there is nothing to quote, write no such line."""
 _QUOTE = re.compile(r"^[\W\d]{0,6}(TASK|RULE)\W{0,2}\s*:\W{0,2}\s*(.*)$", re.MULTILINE)
 _MARKS = " \t\"'`*“”„«»‘’"
-
-
-class SummaryError(AtlasError):
-    """No summary came of it, and nothing was changed."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"The conversation could not be summed up: {why}", code="no_summary")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -25,10 +27,13 @@ from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.store import STORE
 
-from .compactor import Compactor, NothingToCompactError, Outcome
+from .failures import NothingToCompactError
 from .settings import CompactionSettings
 from .sizes import Sizes
 from .words import COMMANDS, command_of
+
+if TYPE_CHECKING:
+    from .compactor import Compactor, Outcome
 
 BACK_OFF = timedelta(seconds=60)
 STUCK_AFTER = 3
@@ -77,10 +82,15 @@ class Watch:
 
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
-        self.compactor = Compactor(ctx)
         self.meter = Meter(self)
         self._states: dict[str, State] = {}
         self._ended, self._due = anyio.create_memory_object_stream[str](64)
+
+    @cached_property
+    def _compactor(self) -> Compactor:
+        from .compactor import Compactor  # with all that sums up, which most days need not
+
+        return Compactor(self._ctx)
 
     # --- the three moments --------------------------------------------------------------------
 
@@ -183,7 +193,7 @@ class Watch:
         """Archive all of a conversation because a person asked."""
         state = self.state(id)
         async with state.lock:
-            count = await self.compactor.clear(id)
+            count = await self._compactor.clear(id)
             self._begin_anew(state)
         return count
 
@@ -193,7 +203,7 @@ class Watch:
         if refused:  # what was too long is about what there is: the window is less than it was taken for
             path = await self._ctx.services.need(CONVERSATIONS).path(id)
             window = max(counted, Sizes().messages(path))
-        outcome = await self.compactor.compact(id, counted=counted, window=window, manual=manual)
+        outcome = await self._compactor.compact(id, counted=counted, window=window, manual=manual)
         self._begin_anew(state)
         return outcome
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas_compaction.forgetter import FORGOTTEN, Summaries
+from atlas_sdk.homes import Home
 from atlas_sdk.records import Content, ModelCall
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
@@ -63,3 +64,19 @@ async def test_a_summary_is_found_by_its_id_and_emptied(open_talk: Open, brain: 
 
         assert trace.where == f"the summary in conversation {talk.id}"
         assert {part.text for part in (await talk.path())[0].parts[1:]} == {FORGOTTEN}  # type: ignore[union-attr]
+
+
+async def test_nothing_of_it_is_left_in_the_file(open_talk: Open, brain: Brain, atlas_home: Home) -> None:
+    brain.summary = lambda request: says("They spoke of the zebra behind the gate.")
+    async with open_talk() as talk:
+        for number in range(3):
+            await talk.say(f"Number {number}. {LONG}")
+        await talk.say("/compact")
+        [added] = talk.app.services.need(HOME).added("atlas_forgetters")
+        traces = await added.item.find("the zebra")
+        await added.item.erase("the zebra", traces)
+    kept = [path.read_bytes() for path in atlas_home.folder.glob("atlas.db*")]
+
+    assert len(traces) == 1
+    assert any(b"behind the gate" in data for data in kept)
+    assert not any(b"zebra" in data for data in kept)
