@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.messages import Message, Part, TextPart
@@ -21,7 +24,7 @@ from .settings import CompactionSettings
 from .sizes import Sizes
 from .summary import Asked, Summary, summed_up
 from .transcript import SUMMARY, entries, is_summary
-from .words import Kept, Kind, Quote, Words, carried, spoken
+from .words import Kept, Kind, Quote, Said, Words, carried, spoken
 
 SUMMARY_SHARE, WORDS_SHARE, HELD_SHARE = 0.15, 0.35, 0.2
 """How the budget is divided; the tail has what is left."""
@@ -114,7 +117,7 @@ class Compactor:
         said = spoken(whole)
         kept = held(whole, self._ctx.services.need(TOOLS).find, await self._skills())
 
-        most = carried(said, tail=(), quotes=(), sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
+        most = await _carried(said, sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
         words_tokens = max(plan.share(WORDS_SHARE), most.essential(sizes))
         results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=plan.share(HELD_SHARE)), sizes)
         summary_tokens = min(SUMMARY_TOKENS, plan.share(SUMMARY_SHARE))
@@ -131,7 +134,7 @@ class Compactor:
         made = await summed_up(self._ctx, asked, entries(path[: at + 1]), sizes, summary_tokens)
 
         quotes = (*_quoted_before(path[0]), *made.quotes)
-        words = carried(said, tail=tail, quotes=quotes, sizes=sizes, tokens=words_tokens)
+        words = await _carried(said, tail=tail, quotes=quotes, sizes=sizes, tokens=words_tokens)
         parts = _parts(made, words, results, outside=_from_outside(path[: at + 1]))
         after = plan.prefix + sum(map(sizes.part, parts)) + sizes.messages(path[at + 1 :])
         if not manual and after > before * SHRINKS_TO:
@@ -170,6 +173,14 @@ class Compactor:
     async def _skills(self) -> frozenset[str]:
         skills = self._ctx.services.get(SKILLS)
         return frozenset(row.name for row in await skills.list()) if skills is not None else frozenset()
+
+
+async def _carried(
+    said: Sequence[Said], *, sizes: Sizes, tokens: int, tail: Collection[str] = (), quotes: Sequence[Quote] = ()
+) -> Words:
+    """Choose words in a thread: thousands of messages take the patterns longer than anybody else may wait."""
+    choose = partial(carried, said, tail=tail, quotes=quotes, sizes=sizes, tokens=tokens)
+    return await anyio.to_thread.run_sync(choose)
 
 
 def _size(results: Sequence[Held], sizes: Sizes) -> int:

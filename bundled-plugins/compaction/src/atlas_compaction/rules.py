@@ -1,6 +1,6 @@
 """What in a person's words reads like a standing rule or names a task. Pure, and generous: a false find costs a line.
 
-Two strengths: words that speak of all times to come (always, from now on, "Rule 3"), and words that only forbid or ask
+Two kinds of words: those that speak of all times to come (always, from now on, "Rule 3"), and those that forbid or ask
 (don't, must, only, please). When there is no room for both, the strong ones stay.
 """
 
@@ -17,7 +17,8 @@ LINE_CHARS = 400
 LONGEST_CHARS = 2_000
 """A longer sentence is no rule but something pasted."""
 
-STRONG, WEAK = 2, 1
+STRONG, GENERAL, WEAK = 3, 2, 1
+"""GENERAL is a weak one without a number: what is asked of one thing mostly names it, and a rule does not."""
 
 _STRONG_WORDS = (
     # English
@@ -26,6 +27,8 @@ _STRONG_WORDS = (
     r"under no circumstances?|every time|each time|whenever|without exceptions?|rules?|remember|keep in mind|for good",
     r"until (?:further notice|I (?:say|tell))|in (?:the )?future",
     r"as of now|for the rest of|no longer|any ?more|by default",
+    r"(?:call|address) me|(?:answer|reply|respond|speak|talk)(?: to)?(?: me| us)?(?: back)?(?: only)? (?:in|with)|ever",
+    r"anywhere|sign (?:off )?(?:as|with)",
     r"standing (?:instructions?|orders?)|polic(?:y|ies)|constraints?|requirements?|revoke[sd]?|no exceptions?",
     # Portuguese, Spanish, Italian
     r"sempre|nunca|jamais|a partir de agora|(?:de agora|daqui|de hoje) em diante|daqui (?:para|pra)|doravante|regras?",
@@ -55,8 +58,7 @@ _WEAK_WORDS = (
     r"don['’]?ts?|do not|must(?:n['’]t)?|only|should(?:n['’]t)?",
     r"shall|please|make sure|ensure|avoid|prefer(?:red)?|stop",
     r"instead|use|keep|may not|cannot|can['’]t|need to|ha(?:s|ve) to",
-    r"forbidden|allowed|required|call me|(?:answer|reply|respond|speak|write) (?:in|to|with)|sign (?:off|with)",
-    r"every|treat|assume|address me|format",
+    r"forbidden|allowed|required|every|treat|assume|format|write|speak|sign",
     r"not|without|forget|ignore|cancel|drop",
     r"não|deve[ms]?|precisa|tem (?:de|que)|só|somente|apenas",
     r"por favor|evite|evita|prefira|usa|responda|em vez|sem|esqueça",
@@ -129,10 +131,12 @@ class Rule:
 
 
 def strength(sentence: str) -> int:
-    """Say how much a sentence reads like a standing rule: STRONG, WEAK or 0."""
+    """Say how much a sentence reads like a standing rule: STRONG, GENERAL, WEAK or 0."""
     if _pattern("strong").search(sentence):
         return STRONG
-    return WEAK if _pattern("weak").search(sentence) else 0
+    if not _pattern("weak").search(sentence):
+        return 0
+    return WEAK if any(map(str.isdigit, sentence)) else GENERAL
 
 
 def names_task(text: str) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from atlas_sdk.messages import Message, TextPart
 
-from .rules import STRONG, WEAK, names_task, rules_in
+from .rules import GENERAL, STRONG, WEAK, names_task, rules_in
 from .sizes import Sizes
 
 COMMANDS = ("/compact", "/new", "/clear")
@@ -25,6 +25,8 @@ NAMED_TASKS = 3
 INSTRUCTION_SHARE = 0.6
 """How much of the room the last instruction may take: it is worth more than all before it, but not than the rules."""
 QUOTED_TASKS = 3
+EARLY = 5
+"""In so many first messages people mostly say how they want it done, so what reads like a rule there is firm."""
 
 Kind = Literal["task", "rule"]
 
@@ -117,15 +119,13 @@ def carried(
     shown = {one.at for one in said} - {one.at for one in older}
 
     instruction = room.whole([said[-1]] if said[-1] in older else [], share=INSTRUCTION_SHARE)
-    shown |= {one.at for one in instruction if not one.text.endswith("characters]")}
-    rules = room.pieces(_by_worth(found, older, shown))
-    named = [kept for kind, kept in found if kind == "task"][-QUOTED_TASKS:]
-    tasks = room.pieces([one for one in named if one.at not in shown])
+    shown |= {one.at for one in instruction if one.text == said[-1].text}
+    tasks = room.pieces([kept for kind, kept in found if kind == "task" and kept.at not in shown][-QUOTED_TASKS:])
     newest = sorted(older, key=lambda one: (names_task(one.text), one.at), reverse=True)[:NAMED_TASKS]
-    for one in (*older[:1], *(one for one in newest if names_task(one.text))):
-        if one.at not in shown:
-            tasks += room.whole([one], share=TASK_SHARE)
-            shown.add(one.at)
+    wanted = {one.at: one for one in (*older[:1], *newest) if one is older[0] or names_task(one.text)}
+    tasks += room.whole([one for at, one in wanted.items() if at not in shown], share=TASK_SHARE)
+    rules = room.pieces(_by_worth(found, older, shown))
+    shown |= wanted.keys()
     whole = {(one.at, one.text) for one in rules}
     rest = [one for one in reversed(older) if one.at not in shown and (one.at, one.text) not in whole]
     others = room.fitting(rest)
@@ -142,10 +142,11 @@ def _by_worth(found: Sequence[tuple[Kind, Kept]], older: Sequence[Said], shown: 
     """Yield what may be a rule, the most certain first, and the newest first among equals."""
     yield from (kept for kind, kept in reversed(found) if kind == "rule" and kept.at not in shown)
     read = [(one.at, rule) for one in reversed(older) if one.at not in shown for rule in reversed(rules_in(one.text))]
-    for strength in (STRONG, WEAK):
-        yield from (
-            Kept(at, rule.start, rule.text, firm=strength == STRONG) for at, rule in read if rule.strength == strength
-        )
+    early = {one.at for one in older[:EARLY]}
+    firm = [(at, rule) for at, rule in read if rule.strength == STRONG or at in early]
+    yield from (Kept(at, rule.start, rule.text, firm=True) for at, rule in firm)
+    for strength in (GENERAL, WEAK):
+        yield from (Kept(at, rule.start, rule.text) for at, rule in read if rule.strength == strength)
 
 
 def _ordered(kept: Sequence[Kept]) -> tuple[Kept, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas_compaction.rules import STRONG, WEAK, names_task, rules_in, strength
+from atlas_compaction.rules import GENERAL, STRONG, WEAK, names_task, rules_in, strength
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,7 @@ from atlas_compaction.rules import STRONG, WEAK, names_task, rules_in, strength
         "これからは日本語で答えて。",
         "앞으로 한국어로 대답해.",
         "Från och med nu svarar du på svenska.",
+        "Please answer me in French.",
     ],
 )
 def test_what_holds_for_all_times_reads_like_a_firm_rule(sentence: str) -> None:
@@ -42,7 +43,8 @@ def test_what_holds_for_all_times_reads_like_a_firm_rule(sentence: str) -> None:
     ["Don't use tabs.", "You must ask first.", "Please use metric units.", "Bitte ohne Kommas.", "不要用表情。"],
 )
 def test_what_forbids_or_asks_reads_like_a_rule(sentence: str) -> None:
-    assert strength(sentence) == WEAK
+    assert strength(sentence) == GENERAL
+    assert strength(sentence + " 7") == WEAK
 
 
 @pytest.mark.parametrize("sentence", ["What time is it?", "The kettle is blue.", "Hello", "Wie spät ist es?"])

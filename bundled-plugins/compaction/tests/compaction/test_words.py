@@ -84,6 +84,15 @@ def test_a_quote_counts_where_a_person_wrote_it_and_nowhere_else() -> None:
     assert texts(words.tasks) == ["Hi.", "Paint the fence"]
 
 
+def test_what_is_asked_at_the_beginning_and_of_everything_outlives_what_is_asked_of_one_thing() -> None:
+    talk = [said(number, f"Please check kettle {number} and don't forget its lid.") for number in range(2, 300)]
+    words = chosen(
+        said(0, "Hi."), said(1, "No emoji, please."), *talk, said(300, "Keep it short."), said(301, "Go."), tokens=60
+    )
+
+    assert {"No emoji, please.", "Keep it short."} < set(texts(words.rules))
+
+
 def test_a_task_named_as_one_is_kept_however_much_is_said_after_it() -> None:
     talk = [said(number, f"How does the task with kettle {number} go?") for number in range(2, 300)]
     words = chosen(said(0, "Hi."), said(1, "New task: paint the fence."), *talk, said(300, "Go."), tokens=100)
