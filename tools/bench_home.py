@@ -51,7 +51,9 @@ class Home:
         self.folder.mkdir()
         self.work.mkdir()
         (self.work / "notes.txt").write_text("milk\nbread\n")
-        (self.folder / "config.toml").write_text('[model]\nprovider = "standin"\n[log]\nlevel = "WARNING"\n')
+        (self.folder / "config.toml").write_text(
+            '[model]\nprovider = "standin"\n[titles]\nenabled = false\n[log]\nlevel = "WARNING"\n'
+        )
         (self.folder / "models.toml").write_text(
             f'[providers.standin]\nbase_url = "{model_url}/v1"\n'
             '[[models]]\nprovider = "standin"\nid = "stand-in-1"\ndefault = true\n'

@@ -58,7 +58,7 @@ def test_each_name_in_the_guide_exists() -> None:
 
 
 def test_the_face_is_the_version_of_the_sdk() -> None:
-    assert sdk.API_VERSION == API_VERSION == 23
+    assert sdk.API_VERSION == API_VERSION == 24
 
 
 def test_each_hook_has_a_page() -> None:
@@ -109,7 +109,7 @@ def test_the_first_plugin_is_made_tested_and_used_as_the_guide_says(
         f'[providers.standin]\nbase_url = "{model.url}/v1"\n\n'
         '[[models]]\nprovider = "standin"\nid = "stand-in-1"\ndefault = true\n'
     )
-    (home / "config.toml").write_text('[model]\nprovider = "standin"\n')
+    (home / "config.toml").write_text('[model]\nprovider = "standin"\n[titles]\nenabled = false\n')
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "PYTEST"))}
     environ |= {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
 

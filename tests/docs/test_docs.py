@@ -27,6 +27,7 @@ WRITTEN = (
     "guides/bench",
     "guides/channels",
     "guides/chat",
+    "guides/compaction",
     "guides/files-and-commands",
     "guides/homes",
     "guides/marketplace",

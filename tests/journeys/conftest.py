@@ -44,12 +44,12 @@ class AtlasHome:
         }
 
     def use_model(self, url: str) -> None:
-        """Have the stand-in answer."""
+        """Have the stand-in answer. It is asked for no titles, which would take replies of a test's script."""
         self.folder.mkdir(exist_ok=True)
         models = f'[providers.standin]\nbase_url = "{url}/v1"\n'
         models += '[[models]]\nprovider = "standin"\nid = "stand-in-1"\ndefault = true\n'
         (self.folder / "models.toml").write_text(models)
-        (self.folder / "config.toml").write_text('[model]\nprovider = "standin"\n')
+        (self.folder / "config.toml").write_text('[model]\nprovider = "standin"\n[titles]\nenabled = false\n')
 
     def start(self) -> None:
         """Start the server and wait until it says its port."""

@@ -67,7 +67,9 @@ def test_no_planted_secret_is_found_in_logs_database_events_requests_or_child_en
             say("Done."),
         ]
     )
-    (atlas.folder / "config.toml").write_text('[model]\nprovider = "standin"\n[log]\nlevel = "DEBUG"\n')
+    (atlas.folder / "config.toml").write_text(
+        '[model]\nprovider = "standin"\n[titles]\nenabled = false\n[log]\nlevel = "DEBUG"\n'
+    )
     (atlas.folder / "models.toml").write_text(
         f'[providers.standin]\nbase_url = "{server.url}/v1"\nkey = "CANARY_0_TOKEN"\n'
         '[[models]]\nprovider = "standin"\nid = "stand-in-1"\ndefault = true\n'

@@ -44,7 +44,7 @@ def calls(*wanted: tuple[str, Any], text: str = "") -> ModelReply:
 
 @dataclass
 class Scripted:
-    """A provider that answers from a list; a callable in it is given the request."""
+    """A provider that answers from a list; a callable in it is given the request. It has no title for anything."""
 
     script: list[Any] = field(default_factory=list)
     requests: list[ModelRequest] = field(default_factory=list)
@@ -60,6 +60,8 @@ class Scripted:
         return ProviderCheck(self.id, "ok", "It is scripted.")
 
     async def stream(self, request: ModelRequest, emit: Emit) -> ModelReply:
+        if request.purpose == "title":
+            return ModelReply((TextPart(text=""),), "end")
         self.requests.append(request)
         step = self.script.pop(0) if self.script else says("Done.")
         reply = step(request) if callable(step) else step

@@ -134,12 +134,11 @@ async def test_asked_again_it_says_that_it_is_a_script() -> None:
     assert "script" in walk.said[-1]
 
 
-async def test_it_is_no_reviewer() -> None:
-    reply = await SampleProvider().stream(
-        replace(hello(SampleProvider()), purpose="approval_review"), lambda delta: None
-    )
+@pytest.mark.parametrize(("purpose", "said"), [("approval_review", "unsure"), ("title", ""), ("compaction", "")])
+async def test_it_judges_titles_and_sums_up_nothing(purpose: str, said: str) -> None:
+    reply = await SampleProvider().stream(replace(hello(SampleProvider()), purpose=purpose), lambda delta: None)
 
-    assert [part.text for part in reply.parts if isinstance(part, TextPart)] == ["unsure"]
+    assert "".join(part.text for part in reply.parts if isinstance(part, TextPart)) == said
 
 
 def test_it_stands_behind_every_other_provider() -> None:

@@ -63,7 +63,11 @@ class TurnInterceptor(Protocol):
     stage: Stage
 
     async def around_turn(self, request: TurnRequest, go: TurnGo) -> Turn:
-        """Call ``go`` once, or raise AtlasError: the turn then ends and the user is told the sentence."""
+        """Call ``go`` once, or raise AtlasError: the turn then ends and the user is told the sentence.
+
+        Where ``go`` raised and what stood in the way is gone, it may be called again with a ``message`` of no parts:
+        the turn goes on from where it stood, and a command that began it is not run again.
+        """
 
 
 @runtime_checkable

@@ -26,6 +26,12 @@ class ModelSettings(SettingsSection):
     provider: str = setting("", "The provider of the default model, such as openai or ollama.", screen=True)
     name: str = setting("", "The model's id at that provider. Unset, the provider's own default answers.", screen=True)
     effort: str = setting("", "How hard a reasoning model thinks: low, medium or high. Unset, medium.", screen=True)
+    small: str = setting(
+        "",
+        "The model for small work such as titles, as a model's id or provider/model. Unset, the cheapest by its "
+        "known price at the conversation's provider.",
+        screen=True,
+    )
 
 
 class WorkspaceSettings(SettingsSection):

@@ -88,7 +88,8 @@ class Tool:
 
     ``parameters`` is a JSON Schema of type object; the arguments are checked against it before anything runs.
     ``read_only`` lets it run beside other read-only calls, and without a gate. ``deferred`` keeps it behind
-    tool search. ``carried`` results survive a compaction. ``failure_tolerant`` tells the loop guards that
+    tool search. ``carried`` results survive a compaction: the last one of the tool, or of each ``name`` among its
+    arguments. ``failure_tolerant`` tells the loop guards that
     failing again is diagnosis. ``pages`` says it pages its own output, so that it is never spilled.
     ``command`` names the argument that is a shell command, ``paths`` those that are files it writes, and
     ``reads`` those that are files it reads, and ``folder`` the one that is the folder it works in: it is what

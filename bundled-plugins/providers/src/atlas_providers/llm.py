@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import anyio
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Sender, TextPart
-from atlas_sdk.providers import ModelRequest, ProviderCheck
+from atlas_sdk.providers import ModelInfo, ModelRequest, Provider, ProviderCheck
 from atlas_sdk.records import Conversation
 from atlas_sdk.schemas import problem
+from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services.llm import LlmResult, ProviderRow
 from atlas_sdk.services.models import MODELS
+from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.values import Json
 
@@ -34,10 +37,13 @@ class Llm:
         json_schema: Json = None,
         conversation: str | None = None,
         timeout: float | None = None,
+        small: bool = False,
     ) -> LlmResult:
         models = self._ctx.services.need(MODELS)
         found = await self._ctx.services.need(STORE).get(Conversation, conversation) if conversation else None
         provider, model = await models.choose(found.provider, found.model) if found else await models.choose()
+        if small:
+            provider, model = await self._small(provider, model)
         message = Message(
             id=new_id(),
             conversation=conversation or "",
@@ -70,6 +76,17 @@ class Llm:
             model=reply.model or model.id,
         )
 
+    async def _small(self, provider: Provider, model: ModelInfo) -> tuple[Provider, ModelInfo]:
+        """Return who does small work in the place of a model."""
+        models = self._ctx.services.need(MODELS)
+        wanted = self._ctx.services.need(SETTINGS).section(ModelSettings).small
+        if wanted:
+            named, _, name = wanted.partition("/")
+            # The ids of some providers have a slash themselves, so only the name of a provider before it counts.
+            place = (named, name) if name and named in models.providers else (provider.id, wanted)
+            return await models.choose(*place)
+        return provider, cheapest(provider.models) or model
+
     async def providers(self) -> tuple[ProviderRow, ...]:
         rows = []
         for provider in self._ctx.services.need(MODELS).providers.values():
@@ -97,6 +114,16 @@ class Llm:
             else:
                 found.append(await provider.check())
         return tuple(found)
+
+
+def cheapest(models: Iterable[ModelInfo]) -> ModelInfo | None:
+    """Return the model with the lowest known price, or None where no price is known."""
+    priced = {
+        info.input_price + info.output_price: info
+        for info in reversed(tuple(models))
+        if info.input_price is not None and info.output_price is not None
+    }
+    return priced[min(priced)] if priced else None
 
 
 def fitting(text: str, schema: Json) -> Json:

@@ -80,7 +80,8 @@ class SampleProvider:
 
 def _next(request: ModelRequest) -> tuple[str, Step | None]:
     if request.purpose != "turn":
-        return "unsure", None
+        # It judges nothing, and has no title and no summary for anything: an empty answer is none.
+        return "unsure" if request.purpose == "approval_review" else "", None
     told = {spec.name for spec in request.tools}
     walked = 0
     last: ToolResultPart | None = None

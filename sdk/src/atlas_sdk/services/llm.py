@@ -44,10 +44,12 @@ class LlmService(Protocol):
         json_schema: Json = None,
         conversation: str | None = None,
         timeout: float | None = None,
+        small: bool = False,
     ) -> LlmResult:
         """Ask once. ``conversation`` picks that conversation's model, else the default one answers.
 
-        ``timeout`` is in seconds. Raises ProviderError, or TimeoutError.
+        ``small`` picks a cheap one instead: that of ``[model] small``, else the cheapest by its known price at the
+        same provider, else the same model. ``timeout`` is in seconds. Raises ProviderError, or TimeoutError.
         """
 
     async def providers(self) -> tuple[ProviderRow, ...]:

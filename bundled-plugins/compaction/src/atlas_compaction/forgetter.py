@@ -1,0 +1,122 @@
+"""Forgetting: a text is struck from summaries and what they carry, and from what summaries and titles were made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from atlas_sdk.context import PluginContext
+from atlas_sdk.events import EVENT, ConversationCompacted
+from atlas_sdk.memory import Trace
+from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.records import Content
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.store import STORE, Reading, Transaction
+
+FORGOTTEN = "[forgotten]"
+SHOWN_CHARS = 200
+PROMPT = "prompt:"
+_SUMMARIES = "SELECT id, data FROM message WHERE id IN (SELECT json_extract(data, '$.summary') FROM checkpoint)"
+_PROMPTS = """SELECT id, data FROM content WHERE id IN (
+    SELECT json_extract(data, '$.settings.messages') FROM model_call WHERE purpose IN ('compaction', 'title')
+)"""
+_EVENTS = "SELECT number, data FROM event WHERE type = 'conversation.compacted'"
+
+
+class Summaries:
+    """A Forgetter. The place of a message stays, and so does all else it says."""
+
+    name = "summaries"
+
+    def __init__(self, ctx: PluginContext) -> None:
+        self._ctx = ctx
+
+    async def find(self, text: str) -> tuple[Trace, ...]:
+        pattern = _pattern(text)
+
+        def work(reading: Reading) -> list[Trace]:
+            found = []
+            for row in reading.rows(_SUMMARIES):
+                message = Message.model_validate_json(row["data"])
+                said = message.text()
+                if message.id == text or pattern.search(said):
+                    where = f"the summary in conversation {message.conversation}"
+                    found.append(Trace(id=message.id, where=where, text=_around(said, pattern)))
+            for row in reading.rows(_PROMPTS):
+                said = "\n\n".join(message.text() for message in _messages(row))
+                if pattern.search(said):
+                    where = "what a summary or a title was made of"
+                    found.append(Trace(id=PROMPT + row["id"], where=where, text=_around(said, pattern)))
+            return found
+
+        return tuple(await self._ctx.services.need(STORE).read(work))
+
+    async def erase(self, text: str, traces: Sequence[Trace]) -> None:
+        pattern, ids = _pattern(text), {trace.id for trace in traces}
+
+        def strike(message: Message) -> Message:
+            return _struck(message, None if message.id == text else pattern)
+
+        changed = await self._ctx.services.need(STORE).write(lambda transaction: _erase(transaction, ids, strike))
+        # A conversation that is open reads its path from memory, so its summary is put there anew.
+        conversations = self._ctx.services.need(CONVERSATIONS)
+        for message in changed:
+            path = await conversations.path(message.conversation)
+            if path and path[0].id == message.id and path[0].parts != message.parts:
+                said = [part for part in message.parts if not (isinstance(part, TextPart) and part.source == "clock")]
+                await conversations.compact(message.conversation, last=message.id, summary=said)
+
+
+def _erase(transaction: Transaction, ids: set[str], strike: Callable[[Message], Message]) -> list[Message]:
+    transaction.rows("PRAGMA secure_delete = ON")  # what is overwritten leaves nothing in free pages
+    changed = []
+    for row in transaction.rows(_SUMMARIES):
+        if row["id"] in ids:
+            message = strike(Message.model_validate_json(row["data"]))
+            transaction.put(message)
+            changed.append(message)
+    for row in transaction.rows(_EVENTS):
+        event = EVENT.validate_json(row["data"])
+        if isinstance(event, ConversationCompacted) and event.message.id in ids:
+            data = event.model_copy(update={"message": strike(event.message)}).model_dump_json()
+            transaction.run("UPDATE event SET data = :data WHERE number = :number", data=data, number=row["number"])
+    for row in transaction.rows(_PROMPTS):
+        if PROMPT + row["id"] in ids:
+            said = "".join(strike(message).model_dump_json() for message in _messages(row))
+            # Under the hash it had: the books name it by that, and it is no longer what was asked.
+            transaction.put(Content(id=row["id"], text=said))
+    return changed
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return what finds a text in any case and spacing."""
+    words = text.split() or [text]
+    return re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+
+
+def _struck(message: Message, pattern: re.Pattern[str] | None) -> Message:
+    """Return the message without the text, or without any where no pattern is given."""
+    parts = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            said = FORGOTTEN if pattern is None else pattern.sub(FORGOTTEN, part.text)
+            part = part.model_copy(update={"text": said})
+        parts.append(part)
+    return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _messages(row: object) -> list[Message]:
+    """Read the messages that a request's content is made of, one behind the other."""
+    text = Content.model_validate_json(row["data"]).text  # type: ignore[index]  # a Row
+    found, at, decoder = [], 0, json.JSONDecoder()
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        found.append(Message.model_validate(value))
+    return found
+
+
+def _around(text: str, pattern: re.Pattern[str]) -> str:
+    match = pattern.search(text)
+    at = max(0, match.start() - SHOWN_CHARS // 4) if match else 0
+    return text[at : at + SHOWN_CHARS]
