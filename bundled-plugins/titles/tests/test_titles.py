@@ -11,7 +11,7 @@ import pytest
 
 from atlas_sdk.events import ConversationChanged
 from atlas_sdk.hookspecs import hookimpl
-from atlas_sdk.messages import Sender, TextPart
+from atlas_sdk.messages import TITLE_CHARS, Sender, TextPart
 from atlas_sdk.providers import ModelInfo, ModelRequest
 from atlas_sdk.records import ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
@@ -19,7 +19,7 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fakes import FakeProvider
 from atlas_sdk.testing.model_script import Failure, Reply, say
-from atlas_titles.wording import TITLE_CHARS, asked, title_in
+from atlas_titles.wording import asked, title_in
 
 pytestmark = pytest.mark.anyio
 Open = Callable[..., AbstractAsyncContextManager[Any]]

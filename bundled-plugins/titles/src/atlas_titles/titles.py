@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import NumberedEvent, TurnEnded
-from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.messages import Message, TextPart, first_line
 from atlas_sdk.records import Conversation, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
 from atlas_sdk.services.llm import LLM
 
 from .settings import TitlesSettings
-from .wording import INSTRUCTIONS, asked, shortened, title_in
+from .wording import INSTRUCTIONS, asked, title_in
 
 SECONDS = 30.0
 MOST_TOKENS = 2_000
@@ -72,8 +72,3 @@ def words(message: Message) -> str:
     """Return what was said in a message, without what stands beside it for the model."""
     said = [part.text for part in message.parts if isinstance(part, TextPart) and part.trust != "agent"]
     return " ".join(" ".join(said).split())
-
-
-def first_line(message: Message) -> str:
-    """Return the title a conversation has until somebody gives it one: its first words."""
-    return shortened(words(message))

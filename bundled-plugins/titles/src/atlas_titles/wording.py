@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-TITLE_CHARS = 60
+from atlas_sdk.messages import as_title
+
 SHOWN_CHARS = 1_500
 """Of each side's words as much as tells what they are about."""
 INSTRUCTIONS = """You give a conversation between a person and an agent its title, for a list of conversations.
@@ -29,9 +30,4 @@ def title_in(answer: str) -> str:
     """Return the title in a model's answer, or nothing where there is none."""
     line = next((line for line in answer.splitlines() if line.strip(_AROUND)), "")
     title = " ".join(_LABEL.sub("", line).strip(_AROUND).split()).rstrip(".。").strip(_AROUND)
-    return shortened(title)
-
-
-def shortened(line: str) -> str:
-    """Return a line of at most 60 characters, cut at a word. This is also how a first title is made of first words."""
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    return as_title(title)
