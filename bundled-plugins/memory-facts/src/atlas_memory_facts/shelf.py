@@ -1,0 +1,105 @@
+"""Writes of facts: tried three times, read back, booked, and only then told of; the prompt files follow."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import anyio
+
+from atlas_sdk.context import Clock
+from atlas_sdk.errors import StorageError
+from atlas_sdk.ids import new_id
+from atlas_sdk.memory import Receipt
+from atlas_sdk.services import Services
+from atlas_sdk.services.memory import MEMORY
+from atlas_sdk.services.store import STORE, Transaction
+
+from . import facts
+from .facts import Fact, digest
+from .prompt_files import PromptFiles
+
+T = TypeVar("T")
+NAME = "facts"
+TRIES = 3
+PAUSE_SECONDS = 0.05
+"""A disk that is full for a moment, or another program's lock, is often over after two of these."""
+
+
+class Shelf:
+    """The one way in to the facts of a home."""
+
+    def __init__(self, services: Services, files: PromptFiles, clock: Clock, logger: logging.Logger) -> None:
+        self._services = services
+        self._files = files
+        self._clock = clock
+        self._log = logger
+
+    async def write(
+        self,
+        work: Callable[[Transaction], T],
+        *,
+        touched: Callable[[T], Iterable[str]],
+        conversation: str = "",
+        call: str = "",
+    ) -> tuple[T, tuple[Fact, ...]]:
+        """Run a transaction, read what it touched back, book that, and make the prompt files anew.
+
+        Raises what the work raises, or StorageError after the third try, and then nothing was written. What began
+        is finished, also when the caller is cancelled.
+        """
+        with anyio.CancelScope(shield=True):
+            result = await self._tried(work)
+            ids = tuple(dict.fromkeys(touched(result)))
+            there = await self._services.need(STORE).read(lambda reading: facts.by_ids(reading, ids))
+            await self.book(ids, there, conversation=conversation, call=call)
+            await self._files.rebuild_all()
+        return result, tuple(there)
+
+    async def book(self, ids: Sequence[str], there: Sequence[Fact], *, conversation: str = "", call: str = "") -> None:
+        """Keep receipts for ids: of those that are there and in use their digest, of the others that they are gone."""
+        kept = {one.id: digest(one.value) for one in there if one.archived_at is None}
+        receipts = [
+            Receipt(
+                id=new_id(),
+                system=NAME,
+                place=f"{NAME}#{id}",
+                digest=kept.get(id, ""),
+                conversation=conversation,
+                call=call,
+                at=self._clock.now(),
+            )
+            for id in ids
+        ]
+        if receipts:
+            await self._services.need(MEMORY).book(receipts)
+
+    async def _tried(self, work: Callable[[Transaction], T]) -> T:
+        store = self._services.need(STORE)
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                return await store.write(work)
+            except StorageError as error:
+                if not left:
+                    self._log.error("Facts could not be written", extra={"tries": TRIES, "why": str(error)})
+                    raise
+                await anyio.sleep(PAUSE_SECONDS)
+        raise AssertionError("the last try returns or raises")
+
+
+def differences(there: Sequence[Fact], receipts: Sequence[Receipt]) -> tuple[str, ...]:
+    """Return a sentence for each fact that is not as its last receipt has it."""
+    known = {f"{NAME}#{one.id}": one for one in there}
+    said = []
+    for receipt in receipts:
+        fact = known.get(receipt.place)
+        id = receipt.place.partition("#")[2]
+        in_use = fact is not None and fact.archived_at is None
+        if receipt.digest and not in_use:
+            said.append(f"The fact {id} was saved on {receipt.at:%Y-%m-%d} and is no longer there.")
+        elif receipt.digest and fact is not None and digest(fact.value) != receipt.digest:
+            said.append(f"The fact {id} says something else than what was saved on {receipt.at:%Y-%m-%d}.")
+        elif not receipt.digest and in_use:
+            said.append(f"The fact {id} was removed on {receipt.at:%Y-%m-%d} and is there again.")
+    return tuple(said)
