@@ -155,7 +155,7 @@ async def test_a_subagent_has_no_memory(opened: OpenApp, model: Model) -> None:
 
 async def test_the_tools_are_there_only_while_facts_are_in_use(opened: OpenApp, model: Model) -> None:
     model.provider.add("Yes.", "Yes.")
-    async with opened(config="") as app:
+    async with opened(config="[memory_facts]\nreview_interval_hours = 0\n") as app:
         await turn(app, await start(app), "Hi.")
         before = {tool.name for tool in model.asked("turn")[-1].tools}
         await ask(app, "memory.use", system="facts")

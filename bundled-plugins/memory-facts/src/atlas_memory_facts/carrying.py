@@ -38,9 +38,9 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"(?:full |first |last )?name (?:is|:)|(?:is )?(?:called|named)\b|lives? in\b|(?:is )?(?:from|based in)\b|"
             r"works? (?:as|at|for|in|remotely)\b|(?:is )?(?:an? )?\d{1,3} years old|born\b|birthday\b|speaks?\b|"
             r"native language\b|time ?zone\b|pronouns?\b|married\b|has (?:a |an |\w+ )?(?:wife|husband|partner|son|"
-            r"daughter|child|children|sister|brother|dog|cat|kids?)\b|(?:is )?an? (?:\w+ ){0,3}(?:engineer|designer|"
-            r"developer|teacher|doctor|nurse|student|writer|lawyer|manager|researcher|scientist|architect|artist|"
-            r"musician|founder|consultant|analyst|editor|journalist|product designer)\b",
+            r"daughter|child|children|sister|brother|dog|cat|kids?)\b|"
+            r"(?:is )?(?:an? )?(?:\w+ ){0,3}(?:engineer|designer|developer|teacher|doctor|nurse|student|writer|lawyer|"
+            r"manager|researcher|scientist|architect|artist|musician|founder|consultant|analyst|editor|journalist)\b",
         ),
     )
 )

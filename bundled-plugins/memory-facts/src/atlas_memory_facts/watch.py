@@ -21,17 +21,14 @@ class Watch:
         self._reviewer = Reviewer(system)
         self._waiting: dict[str, None] = {}
         self._wake = anyio.Event()
-        self.idle = anyio.Event()
-        """Set while nothing waits to be looked at. For tests."""
-        self.idle.set()
+        self.looked = 0
+        """How often a conversation was looked at, due or not."""
 
     async def observe(self, event: NumberedEvent) -> None:
         """Note a turn that is done."""
         told = event.event
         if isinstance(told, TurnEnded) and told.turn.state == "done" and self._system.in_use:
             self._waiting[told.turn.conversation] = None
-            if self.idle.is_set():
-                self.idle = anyio.Event()
             self._wake.set()
 
     async def run(self) -> None:
@@ -43,7 +40,7 @@ class Watch:
                 id = next(iter(self._waiting))
                 del self._waiting[id]
                 await self._look(id)
-            self.idle.set()
+                self.looked += 1
 
     async def _look(self, id: str) -> None:
         try:
