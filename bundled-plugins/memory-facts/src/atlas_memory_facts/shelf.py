@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio
@@ -14,7 +14,7 @@ from atlas_sdk.ids import new_id
 from atlas_sdk.memory import Receipt
 from atlas_sdk.services import Services
 from atlas_sdk.services.memory import MEMORY
-from atlas_sdk.services.store import STORE, Transaction
+from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 
 from . import facts
 from .facts import Fact, digest
@@ -35,6 +35,7 @@ class Shelf:
         self._files = files
         self._clock = clock
         self._log = logger
+        self._booking = anyio.Lock()
 
     async def write(
         self,
@@ -49,31 +50,48 @@ class Shelf:
         Raises what the work raises, or StorageError after the third try, and then nothing was written. What began
         is finished, also when the caller is cancelled.
         """
-        with anyio.CancelScope(shield=True):
-            result = await self._tried(work)
+
+        def noted(transaction: Transaction) -> tuple[T, tuple[str, ...]]:
+            result = work(transaction)
             ids = tuple(dict.fromkeys(touched(result)))
+            for id in ids:
+                transaction.run(
+                    "INSERT INTO memory_facts_unbooked (id, conversation, call_id) VALUES (:id, :c, :call) "
+                    "ON CONFLICT (id, conversation) DO UPDATE SET call_id = excluded.call_id",
+                    id=id,
+                    c=conversation,
+                    call=call,
+                )
+            return result, ids
+
+        with anyio.CancelScope(shield=True):
+            result, ids = await self._tried(noted)
+            await self.book()
             there = await self._services.need(STORE).read(lambda reading: facts.by_ids(reading, ids))
-            await self.book(ids, there, conversation=conversation, call=call)
             await self._files.rebuild_all()
         return result, tuple(there)
 
-    async def book(self, ids: Sequence[str], there: Sequence[Fact], *, conversation: str = "", call: str = "") -> None:
-        """Keep receipts for ids: of those that are there and in use their digest, of the others that they are gone."""
-        kept = {one.id: digest(one.value) for one in there if one.archived_at is None}
-        receipts = [
-            Receipt(
-                id=new_id(),
-                system=NAME,
-                place=f"{NAME}#{id}",
-                digest=kept.get(id, ""),
-                conversation=conversation,
-                call=call,
-                at=self._clock.now(),
-            )
-            for id in ids
-        ]
-        if receipts:
+    async def book(self) -> None:
+        """Keep receipts of what was written and has none: of facts in use their digest, else that they are gone."""
+        async with self._booking:  # who waits here is told of a write only once its receipt is there
+            store = self._services.need(STORE)
+            rows, kept = await store.read(_unbooked)
+            if not rows:
+                return
+            receipts = [
+                Receipt(
+                    id=new_id(),
+                    system=NAME,
+                    place=f"{NAME}#{row['id']}",
+                    digest=kept.get(row["id"], ""),
+                    conversation=row["conversation"],
+                    call=row["call_id"],
+                    at=self._clock.now(),
+                )
+                for row in rows
+            ]
             await self._services.need(MEMORY).book(receipts)
+            await store.write(lambda transaction: _booked(transaction, rows, kept))
 
     async def _tried(self, work: Callable[[Transaction], T]) -> T:
         store = self._services.need(STORE)
@@ -86,6 +104,28 @@ class Shelf:
                     raise
                 await anyio.sleep(PAUSE_SECONDS)
         raise AssertionError("the last try returns or raises")
+
+
+def _unbooked(reading: Reading) -> tuple[list[Row], dict[str, str]]:
+    """Return what is to be booked, and the digests of the facts in use among it."""
+    rows = reading.rows("SELECT * FROM memory_facts_unbooked ORDER BY id, conversation")
+    return rows, _digests(reading, [row["id"] for row in rows])
+
+
+def _booked(transaction: Transaction, rows: Sequence[Row], kept: Mapping[str, str]) -> None:
+    """Strike off what was booked, unless it was written again meanwhile."""
+    now = _digests(transaction, [row["id"] for row in rows])
+    for row in rows:
+        if now.get(row["id"]) == kept.get(row["id"]):
+            transaction.run(
+                "DELETE FROM memory_facts_unbooked WHERE id = :id AND conversation = :c",
+                id=row["id"],
+                c=row["conversation"],
+            )
+
+
+def _digests(reading: Reading, ids: Sequence[str]) -> dict[str, str]:
+    return {one.id: digest(one.value) for one in facts.by_ids(reading, ids) if one.archived_at is None}
 
 
 def differences(there: Sequence[Fact], receipts: Sequence[Receipt]) -> tuple[str, ...]:

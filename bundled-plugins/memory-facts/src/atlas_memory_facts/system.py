@@ -44,8 +44,9 @@ class Facts:
         return await self.ctx.services.need(STORE).read(lambda reading: people.who(reading, conversation))
 
     async def start(self) -> None:
-        """Make the prompt files anew that a crash left behind."""
+        """Book what a crash left unbooked, and make the prompt files anew that it left behind."""
         if self.in_use:
+            await self.shelf.book()
             await self.files.rebuild_all()
 
     async def guidance(self, conversation: Conversation) -> str:
@@ -103,6 +104,7 @@ class Facts:
         def work(reading: Reading) -> list[facts.Fact]:
             return [*facts.live(reading), *facts.archived(reading)]
 
+        await self.shelf.book()
         return differences(await self.ctx.services.need(STORE).read(work), receipts)
 
 

@@ -44,6 +44,9 @@ SCHEMA = Schema(
                 "changes INTEGER NOT NULL, PRIMARY KEY (agent_id, resource))",
                 "CREATE TABLE memory_facts_changes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
                 "INSERT INTO memory_facts_changes (id, count) VALUES (1, 0)",
+                # What was written and not booked yet: a crash in between leaves it here for the next start.
+                "CREATE TABLE memory_facts_unbooked (id TEXT NOT NULL, conversation TEXT NOT NULL, "
+                "call_id TEXT NOT NULL, PRIMARY KEY (id, conversation))",
                 # How far a conversation was reviewed, and who reviews it at the moment.
                 "CREATE TABLE memory_facts_review (agent_id TEXT NOT NULL, conversation TEXT NOT NULL, "
                 "last_message TEXT NOT NULL, reviewed_at TEXT, claim TEXT, claimed_at TEXT, failed_at TEXT, "
