@@ -41,7 +41,7 @@ class Terminal:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def request(self, method: str, params: dict[str, Any]) -> Any:
+    def request(self, method: str, params: dict[str, Any], *, timeout: float | None = 60.0) -> Any:
         return anyio.from_thread.run(partial(ask, self._app, method, **params))
 
 

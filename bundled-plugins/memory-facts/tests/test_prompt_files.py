@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atlas_memory_facts.admission import reviewed
+from atlas_memory_facts.admission import reviewed, stored
 from atlas_memory_facts.categories import MEMORY_MD, SHEETS, USER_MD
 from atlas_memory_facts.facts import Draft, Fact, Source
 from atlas_memory_facts.rendering import sheet_text, snapshot, tokens
 from atlas_memory_facts.scopes import OWNER, Scope, Who, Whose
 from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
+from atlas_sdk.messages import Sender
 from atlas_sdk.records import Origin
+from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
 
 from .conftest import GUEST, Model, OpenApp, ask, keep, start, system_of, turn
 
@@ -249,3 +251,39 @@ class TestOnDisk:
             assert "marathon" in told
             assert "Porto" in told
             assert "marathon" in (folder / "USER.md").read_text()
+
+    async def test_what_a_guest_sets_off_elsewhere_is_told_nothing_of_the_owners(
+        self, opened: OpenApp, model: Model
+    ) -> None:
+        model.provider.add("Yes.", "Yes.")
+        async with opened() as app:
+            await keep(app, [draft("identity", "city", "Lives in Porto.")])
+            chat = await start(app, origin=Origin(kind="channel", name="telegram", chat="1"))
+            path = await turn(app, chat, "Ask the cook.", sender=GUEST)
+            cook = ConversationDraft(agent="cook", origin=Origin(kind="agent"), cause=path[0].id)
+            asked = await app.services.need(CONVERSATIONS).create(cook)
+            await turn(app, asked.id, "Where does the owner live?", sender=Sender(kind="agent", id="main"))
+
+        assert "Porto" not in model.instructions()
+
+    async def test_all_that_is_known_says_who_alone_may_know_it(self, opened: OpenApp, model: Model) -> None:
+        async with opened() as app:
+            guest = Who("main", "guest:telegram:7", "telegram:1")
+            job = Who("main", OWNER, "run", "backup")
+            await keep(
+                app,
+                [
+                    draft("identity", "city", "Lives in Porto."),
+                    draft("identity", "city", "Lives in Faro.", guest),
+                    stored(ME, "code", "Ana has it.", source=SOURCE),
+                    stored(job, "last run", "42 files.", source=SOURCE),
+                ],
+            )
+            known = await system_of(app).known()
+
+        assert [(one.text, one.only) for one in known] == [
+            ("Lives in Porto.", ""),
+            ("Lives in Faro.", "owner:guest:telegram:7"),
+            ("Ana has it.", "conversation:talk"),
+            ("42 files.", "job:backup"),
+        ]

@@ -32,7 +32,7 @@ def review(
     with terminal.connect() as client:
         chosen = {"conversation": conversation, "agent": agent, "owner": owner}
         for one in client.request("memory.unreviewed", chosen)["conversations"]:
-            outcome = client.request("memory.review", {"conversation": one["id"], "now": now})
+            outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
             outcomes.append(outcome)
             if not json:
                 print(_said(outcome))

@@ -61,11 +61,20 @@ def same_key(reading: Reading, conversation: Conversation) -> list[str]:
 
 
 def _above(reading: Reading, conversation: Conversation) -> list[str]:
-    found, parent = list[str](), conversation.parent
-    while parent and parent not in found and len(found) < ANCESTORS:
-        found.append(parent)
-        rows = reading.rows("SELECT json_extract(data, '$.parent') AS parent FROM conversation WHERE id = :i", i=parent)
-        parent = rows[0]["parent"] if rows else None
+    """Return the conversations that one goes on from or was caused by: who spoke there hears what comes of it."""
+    found = list[str]()
+    one: Conversation | None = conversation
+    while one is not None and len(found) < ANCESTORS:
+        rows = reading.rows(
+            "SELECT data FROM conversation WHERE id = :parent "
+            "OR id = (SELECT conversation FROM message WHERE id = :cause)",
+            parent=one.parent or "",
+            cause=one.cause or "",
+        )
+        above = [Conversation.model_validate_json(row["data"]) for row in rows]
+        one = next((other for other in above if other.id not in (*found, conversation.id)), None)
+        found += [other.id for other in above if other.id not in found]
+        found += [id for other in above for id in same_key(reading, other) if id not in found]
     return found
 
 
