@@ -16,7 +16,7 @@ from .scopes import Scope, Whose
 
 KEY_CHARS = 64
 _COLUMNS = (
-    "id, agent_id, owner_id, scope_type, scope_id, category, key, value, confidence, promote_target, source_id, "
+    "id, agent_id, owner_id, scope_type, scope_id, category, key, value, said, confidence, promote_target, source_id, "
     "source_type, source_name, source_description, session_id, run_id, source_message_id, created_at, updated_at"
 )
 _WORD = re.compile(r"\w+")
@@ -79,6 +79,11 @@ def key_from(text: str) -> str:
     """
     key = "_".join(words_of(text))
     return key if len(key) <= KEY_CHARS else f"{key[: KEY_CHARS - 9]}_{digest(key)[:8]}"
+
+
+def said(value: str) -> str:
+    """Return what a value says, as a digest of its words: two spellings of one fact have the same."""
+    return digest(" ".join(words_of(value)))
 
 
 def digest(text: str) -> str:
@@ -168,9 +173,9 @@ def put(transaction: Transaction, draft: Draft, now: datetime) -> str:
 
     An archived one that it is the same as comes back.
     """
-    same = [one for one in _of_scope(transaction, draft) if words_of(one.value) == words_of(draft.value)]
+    same = _of_scope(transaction, draft.whose, "said = :text", said(draft.value))
     same.sort(key=lambda one: (one.archived_at is not None, one.key != draft.key))
-    keyed = [one for one in _of_scope(transaction, draft) if one.key == draft.key]
+    keyed = _of_scope(transaction, draft.whose, "key = :text", draft.key)
     if same and (same[0].archived_at is None or same[0].key == draft.key or not keyed):
         if same[0].archived_at is not None:
             bring_back(transaction, same[0].id, now)
@@ -183,8 +188,8 @@ def put(transaction: Transaction, draft: Draft, now: datetime) -> str:
     names = _COLUMNS.split(", ")
     values = (
         id, whose.agent, whose.owner, whose.scope.type, whose.scope.id, draft.category, draft.key, draft.value,
-        draft.confidence, draft.target or None, source.id, source.type, source.name, source.description,
-        source.session, source.run, source.message, stamp(now), stamp(now),
+        said(draft.value), draft.confidence, draft.target or None, source.id, source.type, source.name,
+        source.description, source.session, source.run, source.message, stamp(now), stamp(now),
     )  # fmt: skip
     marks = ", ".join(f":{name}" for name in names)
     transaction.run(
@@ -202,8 +207,8 @@ def replace(transaction: Transaction, id: str, value: str, source: Source, now: 
     """
     (before,) = by_ids(transaction, [id])
     changed = [id]
-    for other in _facts(transaction, "archived_at IS NULL AND id != :id", id=id):
-        if other.whose == before.whose and words_of(other.value) == words_of(value):
+    for other in _of_scope(transaction, before.whose, "archived_at IS NULL AND said = :text", said(value)):
+        if other.id != id:
             archive(transaction, other.id, by=source.type, reason="said twice", now=now)
             changed.append(other.id)
     draft = Draft(before.whose, before.category, before.key, value, before.confidence, before.target, source)
@@ -244,11 +249,11 @@ def erase(transaction: Transaction, ids: Sequence[str]) -> None:
     _count(transaction)
 
 
-def _of_scope(reading: Reading, draft: Draft) -> list[Fact]:
-    whose = draft.whose
+def _of_scope(reading: Reading, whose: Whose, where: str, text: str) -> list[Fact]:
     return _facts(
         reading,
-        "agent_id = :agent AND owner_id = :owner AND scope_type = :type AND scope_id = :scope",
+        f"agent_id = :agent AND owner_id = :owner AND scope_type = :type AND scope_id = :scope AND {where}",
+        text=text,
         agent=whose.agent,
         owner=whose.owner,
         type=whose.scope.type,
@@ -259,12 +264,13 @@ def _of_scope(reading: Reading, draft: Draft) -> list[Fact]:
 def _write_over(transaction: Transaction, id: str, draft: Draft, now: datetime) -> None:
     source = draft.source
     transaction.run(
-        "UPDATE memory_facts_memory SET category = :category, value = :value, confidence = :confidence, "
+        "UPDATE memory_facts_memory SET category = :category, value = :value, said = :said, confidence = :confidence, "
         "promote_target = :target, source_id = :source, source_type = :type, source_name = :name, "
         "source_description = :description, session_id = :session, run_id = :run, source_message_id = :message, "
         "archived_at = NULL, archived_by = NULL, archive_reason = NULL, updated_at = :at WHERE id = :id",
         category=draft.category,
         value=draft.value,
+        said=said(draft.value),
         confidence=draft.confidence,
         target=draft.target or None,
         source=source.id,

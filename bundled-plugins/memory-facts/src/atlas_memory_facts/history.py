@@ -41,7 +41,7 @@ def found(view: Reading, who: Who, within: Within, query: str, *, most: int) -> 
     if who.job or not words:
         return []
     ranked: list[tuple[int, str, Said]] = []
-    for message in _messages(view, _conversations(view, who, within)):
+    for message in _messages(view, _conversations(view, who, within), words):
         text = message.text() if message.role == "assistant" else people.said(message)
         there = set(words_of(_plain(text)))
         hits = sum(1 for word in words if word in there)
@@ -62,16 +62,21 @@ def _conversations(view: Reading, who: Who, within: Within) -> list[str]:
     return [one.id for one in there if people.who(view, one).owner == OWNER]
 
 
-def _messages(view: Reading, conversations: Sequence[str]) -> list[Message]:
-    found: list[Message] = []
+def _messages(view: Reading, conversations: Sequence[str], words: Sequence[str]) -> list[Message]:
+    """Return the messages whose rows have any of the words. Making a message of a row takes longest."""
+    found, left = list[Message](), MOST_ROWS
     for id in conversations:
         rows = view.rows(
             "SELECT data FROM message WHERE conversation = :c AND role IN ('user', 'assistant') AND queued = 0 "
             "ORDER BY id DESC LIMIT :most",
             c=id,
-            most=MOST_ROWS - len(found),
+            most=left,
         )
-        found += [Message.model_validate_json(row["data"]) for row in rows]
+        left -= len(rows)
+        for row in rows:
+            low = _plain(row["data"]).casefold()
+            if any(word in low for word in words):
+                found.append(Message.model_validate_json(row["data"]))
     return found
 
 

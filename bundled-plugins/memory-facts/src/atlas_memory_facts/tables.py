@@ -7,7 +7,8 @@ from atlas_sdk.schema import Migration, Schema
 _MEMORY = """CREATE TABLE memory_facts_memory (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
     agent_id TEXT NOT NULL, owner_id TEXT NOT NULL, scope_type TEXT NOT NULL, scope_id TEXT NOT NULL,
-    category TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, confidence REAL NOT NULL, promote_target TEXT,
+    category TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, said TEXT NOT NULL,
+    confidence REAL NOT NULL, promote_target TEXT,
     source_id TEXT NOT NULL, source_type TEXT NOT NULL, source_name TEXT NOT NULL, source_description TEXT NOT NULL,
     session_id TEXT NOT NULL, run_id TEXT NOT NULL, source_message_id TEXT NOT NULL,
     archived_at TEXT, archived_by TEXT, archive_reason TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL,
@@ -20,7 +21,8 @@ SCHEMA = Schema(
             (
                 # The number is named because VACUUM may change rowids that are not, and the mirror goes by it.
                 _MEMORY,
-                "CREATE INDEX memory_facts_memory_of_scope ON memory_facts_memory (scope_type, scope_id)",
+                # What a value says, whatever its case and spacing: a digest of its words finds it again.
+                "CREATE INDEX memory_facts_memory_of_said ON memory_facts_memory (said)",
                 "CREATE VIRTUAL TABLE memory_facts_words USING fts5(key, value, content='memory_facts_memory', "
                 "content_rowid='number', tokenize='unicode61 remove_diacritics 2')",
                 "CREATE TRIGGER memory_facts_added AFTER INSERT ON memory_facts_memory BEGIN "
