@@ -16,7 +16,7 @@ from bench_home import Home
 
 from atlas_kernel.app import open_app
 from atlas_sdk import homes
-from atlas_sdk.instructions import DEFAULT_SOUL, RULES
+from atlas_sdk.instructions import DEFAULT_SOUL, IDENTITY, RULES
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.model_server import ModelServer, Obedient
 
@@ -56,7 +56,11 @@ async def _sections(made: Home) -> dict[str, int]:
         for plugin, section in app.generations.current.sections:
             text = section.text(conversation)
             said = await text if inspect.isawaitable(text) else text
-            blocks[f"{section.name} ({plugin})"] = len(str(said).strip().encode())
+            size = len(str(said).strip().encode())
+            if section.name == IDENTITY and size:
+                blocks["identity and rules (sdk)"] = size + len(f"\n\n{RULES}".encode())
+            else:
+                blocks[f"{section.name} ({plugin})"] = size
     return blocks
 
 

@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "sdk" / "src"
 SNAPSHOT = Path(__file__).with_name("sdk_surface.txt")
 UPDATE = "python tests/contract/test_sdk_surface.py --update"
-INNER = ("atlas_sdk.secret_shapes", "atlas_sdk.testing.model_formats")
+_RULES = "agent_config exfiltration injection invisible lexicon patterns readings secrets sentences ssh_backdoor"
+INNER = (
+    "atlas_sdk.secret_shapes",
+    "atlas_sdk.testing.model_formats",
+    *(f"atlas_sdk.screening.{name}" for name in _RULES.split()),
+)
 """Modules that are no offer: they are parts of another."""
 SHORT_CHARS = 60
 

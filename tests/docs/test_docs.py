@@ -31,6 +31,7 @@ WRITTEN = (
     "guides/homes",
     "guides/marketplace",
     "guides/mcp",
+    "guides/memory",
     "guides/memory-facts",
     "guides/models",
     "guides/platforms",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,24 @@ async def test_conversations_keep_the_places_of_their_messages(opened: OpenApp, 
     assert left_on_disk(atlas_home.folder) == []
 
 
+async def test_an_open_conversation_no_longer_sends_it(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Hello.", "And?", "Yes.")
+        await turn(app, id, f"I collect {SECRET}.")
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        await turn(app, id, "And?")
+        sent = model.provider.requests[-1]
+        slot_of(app).ctx.clock.advance(minutes=1)
+        await turn(app, id, f"A new {SECRET}!")
+        anew = model.provider.requests[-1]
+
+    assert SECRET not in sent.instructions
+    assert not [message for message in sent.messages if SECRET in message.text()]
+    assert [SECRET in message.text() for message in anew.messages][-1]
+
+
 async def test_the_same_source_does_not_teach_it_again(opened: OpenApp, model: Model) -> None:
     add = {"target": "user", "action": "add", "content": f"Collects {SECRET}, the user says."}
     async with opened() as app:
@@ -111,7 +131,8 @@ async def test_a_copy_of_the_database_is_removed_whole_when_asked(
         await turn(app, await start(app), f"About {SECRET}.")
     copy = atlas_home.folder / "backups" / "atlas-1.db"
     copy.parent.mkdir(exist_ok=True)
-    copy.write_bytes((atlas_home.folder / "atlas.db").read_bytes())
+    with closing(sqlite3.connect(atlas_home.folder / "atlas.db")) as live, closing(sqlite3.connect(copy)) as other:
+        live.backup(other)
     async with opened() as app:
         first = await ask(app, "memory.forget", text=SECRET)
         there = copy.exists()

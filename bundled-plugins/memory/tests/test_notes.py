@@ -14,6 +14,9 @@ from atlas_memory.receipts import digest
 from atlas_sdk.homes import Home
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
+from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.testing.conformance import check_tool
+from atlas_sdk.testing.fakes import FakeToolHost
 from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenApp, remember, slot_of, start, turn
@@ -278,3 +281,16 @@ async def test_file_tools_write_the_soul_and_no_memory(opened: OpenApp, model: M
     assert [result.is_error for result in results] == [False, False, True, True]  # type: ignore[union-attr]
     assert (atlas_home.folder / "SOUL.md").read_text() == "You are Kettle."
     assert "with the memory tool" in results[2].content[0].text  # type: ignore[union-attr]
+
+
+async def test_the_tool_keeps_what_a_tool_promises(opened: OpenApp) -> None:
+    async with opened() as app:
+        id = await start(app)
+        tool = app.services.need(TOOLS).find("memory")
+
+        def host(folder: Path) -> FakeToolHost:
+            made = FakeToolHost(folder)
+            made.conversation = id
+            return made
+
+        await check_tool(tool, {"target": "user", "action": "add", "content": "Likes tea."}, make_host=host)

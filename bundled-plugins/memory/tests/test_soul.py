@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -90,3 +91,15 @@ def test_one_that_quotes_an_attack_is_loaded_and_logged(
 
     assert said == text
     assert "loaded anyway" in caplog.text
+
+
+async def test_it_all_costs_little_in_the_first_request_of_an_empty_home(opened: OpenApp, model: Model) -> None:
+    """1,200 tokens of four bytes are for memory and skills together; memory takes half of them at most."""
+    model.provider.add("Hello.")
+    async with opened() as app:
+        await turn(app, await start(app), "Hi.")
+    (tool,) = [tool for tool in model.provider.requests[0].tools if tool.name == "memory"]
+    schema = json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False)
+    instructions = model.instructions().partition("what you can.")[2]
+
+    assert len(f"{schema}{instructions}".encode()) <= 2_400

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from atlas_memory.entries import Operation
+from atlas_memory.places import USER
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.homes import Home
 from atlas_sdk.memory import Known
@@ -73,6 +77,25 @@ async def test_a_switch_outlives_a_restart(opened: OpenApp, atlas_home: Home, di
     async with opened(objects={"diary": diary}) as app:
         assert slot_of(app).system == "diary"
         assert [one.text for one in await slot_of(app).known()] == ["Likes tea."]
+
+
+async def test_what_is_saved_while_it_switches_is_carried_too(
+    opened: OpenApp, atlas_home: Home, diary: DiaryPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(atlas_home, "memory/USER.md", "Likes tea.")
+    async with opened(objects={"diary": diary}) as app:
+        slot, real = slot_of(app), diary.diary.take
+
+        async def take(known: Any) -> Any:
+            taken = await real(known)
+            await slot.notes.write(USER, [Operation("add", "Has a dog.")])
+            return taken
+
+        monkeypatch.setattr(diary.diary, "take", take)
+        done = await ask(app, "memory.use", system="diary")
+
+    assert done["carried"] == 2
+    assert [one.text for one in await diary.diary.known()] == ["Likes tea.", "Has a dog."]
 
 
 async def test_an_unknown_system_changes_nothing(opened: OpenApp) -> None:

@@ -81,10 +81,12 @@ def atlas_instructions(ctx: PluginContext) -> list[Section]:
 
 @hookimpl
 def atlas_hooks(ctx: PluginContext) -> list[Hook]:
+    from .outgoing import Outgoing
     from .slot import SLOT
     from .watch import Watch
 
-    return [Watch(ctx.services.need(SLOT))]
+    slot = ctx.services.need(SLOT)
+    return [Watch(slot), Outgoing(slot)]
 
 
 @hookimpl

@@ -14,7 +14,7 @@ def claims_saved(answer: str) -> bool:
     """Whether an answer says that something was saved to memory just then."""
     done, taken_back, elsewhere = _patterns()
     return any(
-        done.search(said) and not taken_back.search(said) and not elsewhere.search(said)
+        done.search(said.strip()) and not taken_back.search(said) and not elsewhere.search(said)
         for said in _SENTENCE.findall(answer[:MOST_CHARS])
     )
 

@@ -68,7 +68,9 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
     # First, so that a crash in the middle leaves nothing that a review could teach again.
     said_in = await _said_in(slot, entries, found)
-    await slot.tombstones.put([text, *(one.text for one in entries)], said_in, slot.ctx.clock.now())
+    now = slot.ctx.clock.now()
+    slot.forgotten.append((Phrase(text), now, conversations))
+    await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
     for system in slot.systems():
         ids = [one.id for one in erased if one.place == system.name]
         if ids:

@@ -104,7 +104,14 @@ class Notes:
         with anyio.CancelScope(shield=True):
             written = await anyio.to_thread.run_sync(self._write, place, operations, still)
             if written.applied.changes:
-                await self._books.book(self._receipts(place, written.applied, conversation, call))
+                try:
+                    await self._books.book(self._receipts(place, written.applied, conversation, call))
+                except StorageError as error:
+                    raise StorageError(
+                        f"{place.name} holds the change, but its receipt could not be kept: {error.message}",
+                        hint="Do not repeat it; tell the user.",
+                        code="memory_no_receipt",
+                    ) from error
         return written
 
     def check(self, place: Place, operations: Sequence[Operation]) -> Applied:

@@ -156,7 +156,7 @@ class Backups:
 def _said_in(file: Path, phrase: Phrase) -> str:
     """Return what a copy of the database says around a phrase, or nothing."""
     try:
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as database:
             tables = database.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
             ).fetchall()
@@ -166,7 +166,8 @@ def _said_in(file: Path, phrase: Phrase) -> str:
                         if isinstance(value, str) and phrase.is_in(value):
                             return phrase.shown(value)
     except sqlite3.Error:
-        return ""
+        word = phrase.word.encode().lower()  # a damaged copy is judged by its bytes
+        return phrase.text if word and word in file.read_bytes().lower() else ""
     return ""
 
 

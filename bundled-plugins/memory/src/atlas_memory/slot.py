@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import anyio
 import anyio.to_thread
@@ -20,6 +21,7 @@ from atlas_sdk.services.store import STORE
 from . import receipts
 from .files import write_whole
 from .notes import Notes
+from .phrase import Phrase
 from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul
@@ -47,6 +49,8 @@ class Slot:
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
+        self.forgotten: list[tuple[Phrase, datetime, bool]] = []
+        """What was forgotten since this start, when, and whether in conversations, too. It is kept nowhere else."""
 
     @property
     def system(self) -> str:

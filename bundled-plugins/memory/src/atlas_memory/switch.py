@@ -48,7 +48,16 @@ async def switch(slot: Slot, system: str) -> Switched:
     plugins = slot.services.get(PLUGINS)
     if plugins is not None:
         await plugins.refresh()  # the tools of the one go, those of the other come
-    return Switched(before=before, system=system, carried=len(carried), not_carried=not_carried)
+    if old is not None:
+        # What a turn saved while the switch was under way is carried after it.
+        seen = {one.id for one in known_before}
+        late = [one for one in await old.known() if one.id not in seen]
+        not_late = await new.take(late) if late else ()
+        not_carried = (*not_carried, *not_late)
+        carried += [one for one in late if one.id not in {left.known.id for left in not_late}]
+        if late:
+            await _remember(slot, before, carried)
+    return Switched(before=before, system=system, carried=len(carried), not_carried=tuple(not_carried))
 
 
 async def _drop_what_changed(slot: Slot, new: MemorySystem, known: Sequence[Known]) -> None:

@@ -79,6 +79,8 @@ async def _turn(slot: Slot, conversation: str) -> str:
 
 async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
     conversation = await slot.services.need(CONVERSATIONS).get(host.conversation)
+    if slot.system != slot.notes.name:
+        raise ToolError(f"Nothing was saved: the memory system {slot.system} is in use since. Use its tools next turn.")
     place = _place(arguments, conversation)
     operations = _operations(arguments)
     reviewing = conversation.origin.kind == "review"
@@ -95,7 +97,8 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
         return f"Proposed, not applied: the whole call waits for the user ({id}). Do not repeat it."
-    written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+    async with host.effect("file", str(place.file(slot.ctx.home))):
+        written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
     return _said(target, place, operations, written)
 
 

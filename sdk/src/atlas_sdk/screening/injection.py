@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .lexicon import lexicon
 from .patterns import pattern
 from .sentences import Sentence
 
@@ -155,6 +156,8 @@ def _obeys(one: Sentence) -> bool:
         for w in one.words[at + 1 : at + 4]
     ):
         return True
+    if any("obey!!" in lexicon().of(one.words[at].text) for at in places) and one.near(places, "said_there", after=10):
+        return True
     strict = [at for at in places if one.words[at].text in ("obey", "comply", "serve", "trust")]
     return one.near(strict, "said_there", after=6) or (one.near(strict, "any", after=4) and one.has("requests"))
 
@@ -236,6 +239,8 @@ def _this_follows(one: Sentence, at: int) -> bool:
 
 def _approves(one: Sentence) -> bool:
     places = one.orders("approve")
+    if any("requests" in one.words[at].tags for at in places if not one.words[at].text):
+        return True
     if any(one.words[at].text.replace("-", "").startswith("autoapprove") for at in places):
         return True
     if one.near(places, "requests", after=7) and (one.near(places, "any", after=6) or "pending" in one.text):

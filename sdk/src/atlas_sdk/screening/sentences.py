@@ -210,7 +210,8 @@ def _words(tokens: Sequence[str]) -> tuple[Word, ...]:
         orders = {tag[:-2] for tag in tags[at] if tag.endswith("!!")}
         if begins[at] or _may_order(texts, at):
             orders |= {tag[:-1] for tag in tags[at] if tag.endswith("!") and not tag.endswith("!!")}
-        negated = any("negated" in tags[before] for before in range(max(0, at - 3), at))
+        clause = max((before + 1 for before in range(max(0, at - 3), at) if texts[before] == "and"), default=at - 3)
+        negated = any("negated" in tags[before] for before in range(max(0, clause), at))
         words.append(Word(text, plain, frozenset(orders), negated))
     return tuple(words)
 

@@ -1,0 +1,36 @@
+"""Keeps what was forgotten out of requests of conversations that are open and hold it still in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atlas_sdk.hooks import ModelGo, Stage
+from atlas_sdk.messages import Message
+from atlas_sdk.providers import Emit, ModelReply, ModelRequest
+
+from .phrase import Phrase
+from .slot import Slot
+
+
+class Outgoing:
+    """An interceptor of requests. It does nothing until something was forgotten since this start."""
+
+    stage: Stage = Stage.LAST
+
+    def __init__(self, slot: Slot) -> None:
+        self._slot = slot
+
+    async def around_model_call(self, request: ModelRequest, emit: Emit, go: ModelGo) -> ModelReply:
+        """Send a request without what was forgotten. A person's new words about it, said after, are sent."""
+        for phrase, at, everywhere in self._slot.forgotten:
+            if phrase.is_in(request.instructions):
+                request = replace(request, instructions=phrase.without(request.instructions))
+            if everywhere:
+                messages = tuple(_without(one, phrase) if one.created_at <= at else one for one in request.messages)
+                request = replace(request, messages=messages)
+        return await go(request, emit)
+
+
+def _without(message: Message, phrase: Phrase) -> Message:
+    data = message.model_dump(mode="json")
+    return Message.model_validate(phrase.redacted(data)) if phrase.texts(data) else message
