@@ -58,6 +58,12 @@ def model() -> Model:
     return Model()
 
 
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at a turn as soon as it ended."""
+    monkeypatch.setattr("atlas_memory_facts.watch.PAUSE_SECONDS", 0)
+
+
 @pytest.fixture
 def opened(atlas_app: OpenApp, model: Model) -> OpenApp:
     """Open the home with facts in use, no review by itself, and a model."""

@@ -12,6 +12,9 @@ from atlas_sdk.services.store import STORE
 from .review import Reviewer
 from .system import Facts
 
+PAUSE_SECONDS = 5.0
+"""The answer goes out to its chat meanwhile, and a program that asks one thing is gone: it pays for no review."""
+
 
 class Watch:
     """An observer, and the task that reviews what it saw. One of a conversation waits at most once."""
@@ -36,6 +39,7 @@ class Watch:
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
+            await anyio.sleep(PAUSE_SECONDS)
             while self._waiting:
                 id = next(iter(self._waiting))
                 del self._waiting[id]
