@@ -6,17 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atlas_memory_facts import facts
 from atlas_memory_facts.admission import reviewed, stored
 from atlas_memory_facts.categories import MEMORY_MD, SHEETS, USER_MD
 from atlas_memory_facts.facts import Draft, Fact, Source
 from atlas_memory_facts.rendering import sheet_text, snapshot, tokens
 from atlas_memory_facts.scopes import OWNER, Scope, Who, Whose
 from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
+from atlas_sdk.memory import Known
 from atlas_sdk.messages import Sender
 from atlas_sdk.records import Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
 
-from .conftest import GUEST, Model, OpenApp, ask, keep, start, system_of, turn
+from .conftest import GUEST, Model, OpenApp, ask, keep, live, start, system_of, turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOURCE = Source("one", "review", "telegram")
@@ -29,8 +31,8 @@ def fact(number: int, category: str, value: str, *, whose: Whose | None = None) 
     return Fact(f"fact-{number}", whose or draft.whose, category, "k", value, 1, draft.target, SOURCE, at, at)
 
 
-def newest(facts: list[Fact]) -> list[Fact]:
-    return sorted(facts, key=lambda one: one.updated_at, reverse=True)
+def newest(every: list[Fact]) -> list[Fact]:
+    return sorted(every, key=lambda one: one.updated_at, reverse=True)
 
 
 def draft(category: str, key: str, value: str, who: Who = ME) -> Draft:
@@ -287,3 +289,42 @@ class TestOnDisk:
             ("Ana has it.", "conversation:talk"),
             ("42 files.", "job:backup"),
         ]
+
+    async def test_context_of_one_conversation_stands_in_its_prompt_and_in_no_file(
+        self, opened: OpenApp, model: Model
+    ) -> None:
+        model.provider.add("Yes.", "Yes.")
+        async with opened() as app:
+            here, other = await start(app), await start(app)
+            only = Known(id="a", text="The draft is due on Friday.", about="work", only=f"conversation:{here}")
+            await system_of(app).take([only, Known(id="b", text="Likes tea.", about="user")])
+            await turn(app, here, "Hi.")
+            mine = model.instructions()
+            await turn(app, other, "Hi.")
+            others = model.instructions()
+            files = "".join(one.read_text() for one in (app.home.folder / "memory").rglob("*.md"))
+
+        assert "due on Friday" in mine
+        assert "Likes tea." in mine
+        assert "due on Friday" not in others + files
+
+    async def test_forgetting_reaches_archived_facts_and_keys(self, opened: OpenApp, model: Model) -> None:
+        async with opened() as app:
+            old, keyed = await keep(
+                app,
+                [draft("identity", "city", "Lives in Portimao."), draft("context", "Portimao office", "Third floor.")],
+            )
+            now = system_of(app).ctx.clock.now()
+            await system_of(app).shelf.write(
+                lambda transaction: facts.archive(transaction, old, by="review", reason="no longer so", now=now),
+                touched=lambda _: [old],
+            )
+            done = await ask(app, "memory.forget", text="Portimao")
+            left = await live(app)
+            home = app.home.folder
+        held = [one.name for one in home.rglob("*") if one.is_file() and b"portimao" in one.read_bytes().lower()]
+
+        assert {one["where"] for one in done["erased"]} >= {"archived facts", "facts, by key"}
+        assert left == []
+        assert held == []
+        assert keyed != old

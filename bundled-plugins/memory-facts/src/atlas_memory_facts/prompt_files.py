@@ -20,7 +20,7 @@ from . import facts, revisions
 from .categories import SHEETS, Sheet
 from .files import locked, read_text, write_whole
 from .rendering import sheet_text, snapshot
-from .scopes import OWNER, Who
+from .scopes import OWNER, Scope, Who
 
 MAIN = "main"
 _AGENT = re.compile(r"(?!.*\.md$)[a-z0-9][a-z0-9._-]{0,63}")
@@ -51,8 +51,10 @@ class PromptFiles:
 
         def work(reading: Reading) -> tuple[list[facts.Fact], bool]:
             found = facts.live(reading)
-            here = any(one.target and one.whose.scope.type == "conversation" for one in found)
-            return found, here
+            # What is of this conversation alone stands in no file.
+            return found, any(
+                one.target and one.whose.scope == Scope("conversation", who.conversation) for one in found
+            )
 
         found, here = await self._services.need(STORE).read(work)
         texts = [sheet_text(sheet, found, who) for sheet in SHEETS]
