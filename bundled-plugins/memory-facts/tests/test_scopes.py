@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from hypothesis import given
+import trio
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atlas_memory_facts import facts
 from atlas_memory_facts.admission import reviewed, stored
 from atlas_memory_facts.categories import CATEGORIES, SHEETS
 from atlas_memory_facts.facts import Draft, Fact, Source
 from atlas_memory_facts.rendering import sheet_text, snapshot
 from atlas_memory_facts.scopes import OWNER, Who, is_within, key_of, may_read, owner_of
+from atlas_memory_facts.tables import SCHEMA
+from atlas_memory_facts.tools import recalled
 from atlas_sdk.records import Conversation, Origin
+from atlas_sdk.services.store import Transaction
+from atlas_store.store import SqliteStore
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOURCE = Source("one", "review", "one")
@@ -103,3 +110,32 @@ def test_a_chat_is_one_however_often_it_began_anew() -> None:
 
     assert begun("a", chat) == begun("b", chat) == "telegram:12345"
     assert begun("a", Origin()) == "a"
+
+
+def test_no_fact_of_anothers_scope_is_found_in_the_database(tmp_path: Path) -> None:
+    """The same over rows and the index of words, as the tool asks them."""
+    store = SqliteStore(tmp_path)
+
+    async def answers(writes: list[tuple[Who, str]], reader: Who) -> list[tuple[Who, Fact]]:
+        drafts = made(writes)
+
+        def work(transaction: Transaction) -> list[Fact]:
+            facts.erase(transaction, [one.id for one in facts.live(transaction)])
+            for _, one in drafts:
+                draft = Draft(one.whose, one.category, one.key, one.value, 1, one.target, one.source)
+                facts.put(transaction, draft, NOW)
+            return [*recalled(transaction, reader, "all", "fact"), *recalled(transaction, reader, "all", "")]
+
+        writers = {one.value: writer for writer, one in drafts}
+        return [(writers[one.value], one) for one in await store.write(work)]
+
+    @settings(max_examples=40)
+    @given(WRITES, WHO)
+    def is_kept(writes: list[tuple[Who, str]], reader: Who) -> None:
+        found = trio.run(answers, writes, reader)
+
+        assert [one for writer, one in found if is_anothers(writer, one, reader)] == []
+
+    trio.run(store.migrate, "memory-facts", SCHEMA)
+    is_kept()
+    trio.run(store.close)
