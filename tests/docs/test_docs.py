@@ -33,6 +33,7 @@ WRITTEN = (
     "guides/marketplace",
     "guides/mcp",
     "guides/memory",
+    "guides/memory-facts",
     "guides/models",
     "guides/platforms",
     "guides/privacy",

@@ -10,6 +10,7 @@ from atlas_memory.entries import Operation
 from atlas_memory.places import USER
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.homes import Home
+from atlas_sdk.memory import Known
 
 from .conftest import Model, OpenApp, ask, slot_of, start, turn
 from .diary import DiaryPlugin
@@ -52,6 +53,21 @@ async def test_there_and_back_nothing_is_lost_or_doubled(
     assert notes.read_text().strip() == LONG
     assert "memory" in [tool.name for tool in model.provider.requests[-1].tools]
     assert "Likes coffee." in model.instructions()
+
+
+async def test_what_only_one_conversation_may_know_is_not_carried_into_notes(
+    opened: OpenApp, atlas_home: Home, diary: DiaryPlugin
+) -> None:
+    here = Known(id="one", text="The door code is with Ana.", about="work", only="conversation:telegram:1")
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+        diary.diary.put([here])
+        back = await ask(app, "memory.use", system="notes")
+
+    assert (back["carried"], [one["why"] for one in back["not_carried"]]) == (
+        0,
+        ["Notes are read in every conversation, and this is of conversation:telegram:1."],
+    )
 
 
 async def test_a_switch_outlives_a_restart(opened: OpenApp, atlas_home: Home, diary: DiaryPlugin) -> None:

@@ -18,8 +18,10 @@ class Known(Frozen):
     """One thing that is known, as it goes from one memory system to another.
 
     ``agent`` is whose it is: every agent's where empty, as what is about the user is. ``conversation`` and
-    ``message`` name where it was learned, where that is known. ``details`` is what only the system it comes from
-    can use, such as a category; a system gets its own back on the way home.
+    ``message`` name where it was learned, where that is known. ``only`` names who alone may know it where that is
+    fewer than the owner's conversations with the agent, as ``conversation:telegram:1``, ``job:backup`` or
+    ``owner:guest:telegram:2``; a system that cannot keep it so does not take it. ``details`` is what only the system
+    it comes from can use, such as a category; a system gets its own back on the way home.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Known(Frozen):
     message: str = ""
     at: datetime | None = None
     system: str = ""
+    only: str = ""
     details: Json = None
 
 

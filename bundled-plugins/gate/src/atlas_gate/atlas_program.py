@@ -27,6 +27,7 @@ _READING_VERBS: Final = {
     "server": name_set("status"),
     "routines": name_set("runs show"),
     "memory": name_set("proposals show screen"),
+    "resource": name_set("history show diff"),
 }
 _LISTS: Final = frozenset(("list", "ls"))
 # Words that make a reading command change something or load what nobody has looked at.

@@ -202,6 +202,10 @@ class Notes:
         left: list[NotTaken] = []
         wanted: dict[Place, list[str]] = {}
         for one in known:
+            if one.only:
+                why = f"Notes are read in every conversation, and this is of {one.only}."
+                left.append(NotTaken(known=one, why=why))
+                continue
             place = place_of(one.about, one.agent or "main")
             if place is None:
                 left.append(NotTaken(known=one, why=f"{one.agent!r} is no name of an agent with notes."))

@@ -1,0 +1,128 @@
+"""How far each conversation was reviewed, and who reviews it: claimed by one at a time, also across processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from atlas_sdk.ids import new_id
+from atlas_sdk.services.store import Reading, Transaction
+
+from .facts import stamp
+
+Wait: TypeAlias = Literal["", "off", "under_interval", "backing_off"]
+"""Why a conversation is not reviewed yet; nothing when it is due."""
+CLAIM_SECONDS = 900
+"""A claim outlives the call it is for, which is given five minutes; one that a crash left ends by itself."""
+FAILURES = 3
+"""After so many in a row the same messages wait a whole interval: a reply that is refused may be refused again."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of the reviews of a conversation."""
+
+    last_message: str = ""
+    reviewed_at: datetime | None = None
+    claimed_at: datetime | None = None
+    failed_at: datetime | None = None
+    failures: int = 0
+    behind: bool = False
+
+
+def state(reading: Reading, agent: str, conversation: str) -> State:
+    """Return the state of a conversation."""
+    rows = reading.rows(
+        "SELECT * FROM memory_facts_review WHERE agent_id = :agent AND conversation = :c", agent=agent, c=conversation
+    )
+    if not rows:
+        return State()
+    row = rows[0]
+    return State(
+        last_message=row["last_message"],
+        reviewed_at=_time(row["reviewed_at"]),
+        claimed_at=_time(row["claimed_at"]) if row["claim"] else None,
+        failed_at=_time(row["failed_at"]),
+        failures=row["failures"],
+        behind=bool(row["behind"]),
+    )
+
+
+def why_not(found: State, now: datetime, *, hours: float, back_off: timedelta) -> Wait:
+    """Return why a conversation is not to be reviewed by itself, or nothing when it is due.
+
+    What one review had no room for is due at the next turn: it would never catch up otherwise.
+    """
+    if not hours:
+        return "off"
+    interval = timedelta(hours=hours)
+    if found.failed_at is not None:
+        wait = max(interval, back_off) if found.failures >= FAILURES else back_off
+        if now < found.failed_at + wait:
+            return "backing_off"
+    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + interval:
+        return "under_interval"
+    return ""
+
+
+def claim(transaction: Transaction, agent: str, conversation: str, now: datetime) -> str:
+    """Claim a conversation and return the claim, or nothing while somebody else has it."""
+    transaction.run(
+        "INSERT INTO memory_facts_review (agent_id, conversation, last_message, failures, behind) "
+        "VALUES (:agent, :c, '', 0, 0) ON CONFLICT (agent_id, conversation) DO NOTHING",
+        agent=agent,
+        c=conversation,
+    )
+    id = new_id()
+    took = transaction.run(
+        "UPDATE memory_facts_review SET claim = :claim, claimed_at = :now WHERE agent_id = :agent "
+        "AND conversation = :c AND (claim IS NULL OR claimed_at <= :stale)",
+        claim=id,
+        now=stamp(now),
+        stale=stamp(now - timedelta(seconds=CLAIM_SECONDS)),
+        agent=agent,
+        c=conversation,
+    )
+    return id if took else ""
+
+
+def holds(reading: Reading, claim: str) -> bool:
+    """Whether a claim is still one: it may have ended, and another begun."""
+    return bool(reading.rows("SELECT 1 FROM memory_facts_review WHERE claim = :claim", claim=claim))
+
+
+def done(transaction: Transaction, claim: str, *, last_message: str, behind: bool, now: datetime) -> None:
+    """End a claim with a review up to a message."""
+    transaction.run(
+        "UPDATE memory_facts_review SET claim = NULL, claimed_at = NULL, last_message = :last, reviewed_at = :now, "
+        "failed_at = NULL, failures = 0, behind = :behind WHERE claim = :claim",
+        last=last_message,
+        behind=int(behind),
+        now=stamp(now),
+        claim=claim,
+    )
+
+
+def failed(transaction: Transaction, claim: str, now: datetime) -> None:
+    """End a claim with a failure. What was to be reviewed stays to be."""
+    transaction.run(
+        "UPDATE memory_facts_review SET claim = NULL, claimed_at = NULL, failed_at = :now, failures = failures + 1 "
+        "WHERE claim = :claim",
+        now=stamp(now),
+        claim=claim,
+    )
+
+
+def let_go(transaction: Transaction, claim: str, *, last_message: str | None = None) -> None:
+    """End a claim as if it had never been, past messages in which nobody said anything, where one is named."""
+    transaction.run(
+        "UPDATE memory_facts_review SET claim = NULL, claimed_at = NULL, last_message = coalesce(:last, last_message) "
+        "WHERE claim = :claim",
+        last=last_message,
+        claim=claim,
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,172 @@
+"""The commands ``memory review``, ``memory restore`` and ``resource``."""
+
+from __future__ import annotations
+
+import difflib
+import json as json_module
+from typing import Annotated, Any
+
+import typer
+
+from atlas_sdk.commands import Terminal
+from atlas_sdk.errors import ExitCode
+
+resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help="user_md or memory_md.")]
+Number = Annotated[int, typer.Argument(min=1, help="A version, as atlas resource history shows it.")]
+Agent = Annotated[str, typer.Option("--agent", help="Whose file, where it is not the main agent's.")]
+
+
+def review(
+    context: typer.Context,
+    now: Annotated[bool, typer.Option("--now", help="Also before the interval is over or after a failure.")] = False,
+    conversation: Annotated[str, typer.Option(help="Only this one: an id, or a chat such as telegram:12345.")] = "",
+    agent: Annotated[str, typer.Option(help="Only this agent's conversations.")] = "",
+    owner: Annotated[str, typer.Option(help="Only the conversations of this person.")] = "",
+    json: Json = False,
+) -> None:
+    """Have the memory reviewer read what is new, in every conversation or in some."""
+    terminal: Terminal = context.obj
+    outcomes: list[dict[str, Any]] = []
+    with terminal.connect() as client:
+        chosen = {"conversation": conversation, "agent": agent, "owner": owner}
+        for one in client.request("memory.unreviewed", chosen)["conversations"]:
+            outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
+            outcomes.append(outcome)
+            if not json:
+                print(_said(outcome))
+    if json:
+        _print(outcomes)
+    elif not outcomes:
+        print("Nothing new was said since the last review.")
+    if any(one["how"] == "failed" for one in outcomes):
+        raise typer.Exit(int(ExitCode.FAILED))
+
+
+_HOW = {
+    "nothing_new": "nothing new was said",
+    "off": "reviews are off; --now reviews it all the same",
+    "under_interval": "it was reviewed already; --now does it again",
+    "backing_off": "the last review failed, and it waits a while; --now tries at once",
+    "claimed": "it is being reviewed at the moment",
+    "not_reviewed": "nobody says anything there",
+}
+
+
+def _said(outcome: dict[str, Any]) -> str:
+    name = f"{outcome['conversation']} ({outcome['agent']})"
+    if outcome["how"] == "failed":
+        return f"{name}: failed. {outcome['why']}"
+    if outcome["how"] != "reviewed":
+        return f"{name}: {_HOW[outcome['how']]}."
+    counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
+    messages = "1 message" if outcome["messages"] == 1 else f"{outcome['messages']} messages"
+    lines = [f"{name}: {messages} read, {counts or 'nothing to save'}.", *(f"  {one}" for one in outcome["refused"])]
+    return "\n".join(lines)
+
+
+def restore(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(help="The fact. Without one, those that are archived are listed.")] = "",
+    json: Json = False,
+) -> None:
+    """Bring an archived fact back; without an id, list the archived facts."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        if not id:
+            rows = client.request("memory.archived", {})["facts"]
+            if json:
+                _print(rows)
+            for row in [] if json else rows:
+                print(f"{row['id']}  {row['at'][:10]}  {row['category']:<10}  {row['value']} ({row['why']})")
+            if not rows and not json:
+                print("No facts are archived.")
+            return
+        done = client.request("memory.restore", {"id": id})
+    if json:
+        _print(done)
+    else:
+        print(f"In use again: {done['value']}")
+
+
+@resource.command("list")
+def list_(context: typer.Context, json: Json = False) -> None:
+    """List the prompt files and the newest version of each."""
+    rows = _ask(context, "resource.list", {})["resources"]
+    if json:
+        _print(rows)
+        return
+    for row in rows:
+        print(f"{row['resource']:<10}  {row['agent']:<12}  version {row['revision']}, {row['at'][:10]}  {row['file']}")
+    if not rows:
+        print("There are no prompt files yet. They are written when facts are kept.")
+
+
+@resource.command("history")
+def history(
+    context: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="The most versions to list.")] = 20,
+    agent: Agent = "main",
+    json: Json = False,
+) -> None:
+    """List the versions of a prompt file, the newest first."""
+    params = {"resource": name, "agent": agent, "limit": limit}
+    rows = _ask(context, "resource.history", params)["revisions"]
+    if json:
+        _print(rows)
+        return
+    for row in rows:
+        print(f"{row['revision']:>4}  {row['at'][:16].replace('T', ' ')}  {row['cause']}")
+    if not rows:
+        print("It has no versions yet.")
+
+
+@resource.command("show")
+def show(context: typer.Context, name: Name, revision: Number, agent: Agent = "main", json: Json = False) -> None:
+    """Show a version of a prompt file."""
+    found = _ask(context, "resource.show", {"resource": name, "agent": agent, "revision": revision})
+    if json:
+        _print(found)
+    else:
+        print(found["content"], end="")
+
+
+@resource.command("diff")
+def diff(
+    context: typer.Context, name: Name, old: Number, new: Number, agent: Agent = "main", json: Json = False
+) -> None:
+    """Show what changed from one version of a prompt file to another."""
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        before, after = (
+            client.request("resource.show", {"resource": name, "agent": agent, "revision": number})["content"]
+            for number in (old, new)
+        )
+    was, is_ = (f"{name} version {number}" for number in (old, new))
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), was, is_, lineterm=""))
+    if json:
+        _print({"resource": name, "agent": agent, "old": old, "new": new, "diff": "\n".join(lines)})
+    else:
+        print("\n".join(lines) if lines else "They are the same.")
+
+
+@resource.command("rollback")
+def rollback(context: typer.Context, name: Name, revision: Number, agent: Agent = "main", json: Json = False) -> None:
+    """Put an older version of a prompt file back, until the facts change."""
+    done = _ask(context, "resource.rollback", {"resource": name, "agent": agent, "revision": revision})
+    if json:
+        _print(done)
+    else:
+        print(f"{name} is as in version {revision} now, as version {done['revision']}, until facts change.")
+
+
+def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        return client.request(method, params)
+
+
+def _print(value: Any) -> None:
+    print(json_module.dumps(value, ensure_ascii=False, indent=2))

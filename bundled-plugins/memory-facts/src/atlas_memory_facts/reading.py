@@ -1,0 +1,95 @@
+"""What a review reads: what one person said in a conversation since the last review, as much as fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas_sdk.messages import Message
+from atlas_sdk.records import Conversation
+from atlas_sdk.services.store import Reading
+
+from . import people
+from .rendering import tokens
+from .scopes import key_of
+
+MOST_ROWS = 1_000
+"""Rows looked at for one review: most are the person's own, some are notices."""
+CUT = " […]"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The messages of one review and the text to show of each, the oldest first. ``last`` is how far it goes.
+
+    ``behind`` says that more is left. ``owner`` is who said them: one review hears one person.
+    """
+
+    messages: tuple[tuple[Message, str], ...]
+    last: str
+    behind: bool
+    owner: str
+
+
+def batch(reading: Reading, conversation: Conversation, *, last: str, most: int, budget: int) -> Batch:
+    """Return what is to be reviewed after the message ``last``.
+
+    The first review of a conversation reads its newest messages; each later one goes on where the last one ended.
+    """
+    first = not last
+    rows = _rows(reading, conversation, last, newest=first)
+    messages = [Message.model_validate_json(data) for data in rows]
+    end = next((at for at, one in enumerate(messages) if one.queued), len(messages))
+    looked_at = messages[:end]
+    said = _without_edited([one for one in looked_at if people.said(one)])
+    if first:
+        said.reverse()
+    key = key_of(conversation)
+    owner = people.speaker_of(said[0], key) if said else ""
+    taken, room = list[tuple[Message, str]](), budget
+    for message in said:
+        text = " ".join(people.said(message).split())
+        if len(taken) >= most or people.speaker_of(message, key) != owner or (taken and tokens(text) > room):
+            break
+        if tokens(text) > room:
+            text = text[:room] + CUT  # a letter is a token at most, so this fits in any script
+        room -= tokens(text)
+        taken.append((message, text))
+    if first:
+        taken.reverse()
+    behind = not first and (len(taken) < len(said) or len(rows) == MOST_ROWS)
+    whole = first or len(taken) == len(said)
+    reached = looked_at[-1:] if whole else [taken[-1][0]]
+    return Batch(tuple(taken), reached[0].id if reached else last, behind, owner)
+
+
+def new_messages(reading: Reading, conversation: Conversation, last: str) -> bool:
+    """Whether a person said something after the message ``last``."""
+    rows = _rows(reading, conversation, last, newest=not last)
+    return any(people.said(Message.model_validate_json(data)) for data in rows)
+
+
+def _rows(reading: Reading, conversation: Conversation, last: str, *, newest: bool) -> list[str]:
+    found: list[tuple[str, str]] = []
+    for id in people.same_key(reading, conversation):
+        rows = reading.rows(
+            "SELECT message.id, message.data FROM message JOIN conversation ON conversation.id = message.conversation "
+            "WHERE message.conversation = :c AND conversation.agent = :agent AND message.id > :last "
+            f"AND message.role = 'user' ORDER BY message.id {'DESC' if newest else 'ASC'} LIMIT :most",
+            c=id,
+            agent=conversation.agent,
+            last=last,
+            most=MOST_ROWS,
+        )
+        found += [(row["id"], row["data"]) for row in rows]
+    found.sort(reverse=newest)
+    found = found[:MOST_ROWS]
+    if newest:
+        found.reverse()
+    return [data for _, data in found]
+
+
+def _without_edited(messages: Sequence[Message]) -> list[Message]:
+    """Leave out what was edited since: of messages that stand in one place, the last one counts."""
+    newest = {(one.conversation, one.parent): one.id for one in messages}
+    return [one for one in messages if newest[one.conversation, one.parent] == one.id]

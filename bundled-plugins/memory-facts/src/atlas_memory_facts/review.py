@@ -1,0 +1,276 @@
+"""The reviewer: once its time has come it reads what is new in a conversation and consolidates the facts.
+
+It stands in nobody's way: a review that fails changes nothing, is logged, and is tried again later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal, TypeAlias
+
+import anyio
+
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.messages import Frozen
+from atlas_sdk.records import Conversation
+from atlas_sdk.services.llm import LLM
+from atlas_sdk.services.memory import MEMORY
+from atlas_sdk.services.store import STORE, Reading, Transaction
+
+from . import claims, facts, people, reading
+from .admission import RefusedFactError, allow, checked, reviewed
+from .facts import Draft, Fact, Source
+from .operations import Add, Archive, Plan, Replace, parse
+from .reading import Batch
+from .review_prompt import SYSTEM, prompt
+from .scopes import Who, key_of, may_read
+from .settings import FactsSettings
+from .system import Facts
+
+PURPOSE = "memory_review"
+CALL_SECONDS = 300.0
+MOST_OUTPUT_TOKENS = 4_000
+"""Twenty operations of two hundred characters take about half."""
+UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
+"""Nobody says anything in these: a task and its answer are not the user's words."""
+
+How: TypeAlias = Literal[
+    "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
+]
+
+
+class Outcome(Frozen):
+    """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations."""
+
+    conversation: str
+    agent: str
+    owner: str = ""
+    how: How
+    messages: int = 0
+    added: int = 0
+    replaced: int = 0
+    archived: int = 0
+    changed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A review under way."""
+
+    conversation: Conversation
+    key: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class _Material:
+    """What a review works on."""
+
+    batch: Batch
+    who: Who
+    known: dict[str, Fact]
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The operations that were let in, and why others were not."""
+
+    adds: tuple[Draft, ...]
+    replaces: tuple[tuple[str, str, Source], ...]
+    archives: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+class Reviewer:
+    """Reviews conversations, one at a time each."""
+
+    def __init__(self, system: Facts) -> None:
+        self._system = system
+        self._ctx = system.ctx
+
+    async def review(self, conversation: Conversation, *, forced: bool = False) -> Outcome:
+        """Review a conversation when it is due, or now when ``forced``. It raises nothing a review can fail of."""
+        key = key_of(conversation)
+        if conversation.origin.kind in UNREVIEWED_KINDS:
+            return Outcome(conversation=key, agent=conversation.agent, how="not_reviewed")
+        if not forced and (why := await self._not_due(conversation, key)):
+            return Outcome(conversation=key, agent=conversation.agent, how=why)
+        now = self._ctx.clock.now()
+        store = self._ctx.services.need(STORE)
+        claim = await store.write(lambda transaction: claims.claim(transaction, conversation.agent, key, now))
+        if not claim:
+            return Outcome(conversation=key, agent=conversation.agent, how="claimed")
+        job = _Job(conversation, key, claim)
+        try:
+            return await self._claimed(job)
+        except (AtlasError, TimeoutError) as error:
+            said = str(error) or f"The model did not answer within {CALL_SECONDS:.0f} s."
+            self._ctx.logger.warning("A memory review failed", extra={"conversation": key, "why": said})
+            await store.write(lambda transaction: claims.failed(transaction, claim, self._ctx.clock.now()))
+            return Outcome(conversation=key, agent=conversation.agent, how="failed", why=said)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await store.write(lambda transaction: claims.let_go(transaction, claim))
+            raise
+
+    async def _not_due(self, conversation: Conversation, key: str) -> claims.Wait:
+        settings = self._ctx.section(FactsSettings)
+        store = self._ctx.services.need(STORE)
+        found = await store.read(lambda view: claims.state(view, conversation.agent, key))
+        return claims.why_not(
+            found,
+            self._ctx.clock.now(),
+            hours=settings.review_interval_hours,
+            back_off=timedelta(milliseconds=settings.review_failure_backoff_ms),
+        )
+
+    async def _claimed(self, job: _Job) -> Outcome:
+        store = self._ctx.services.need(STORE)
+        material = await store.read(lambda view: self._material(view, job.conversation, job.key))
+        batch, outcome = material.batch, Outcome(conversation=job.key, agent=job.conversation.agent, how="nothing_new")
+        if not batch.messages:
+            await store.write(lambda transaction: claims.let_go(transaction, job.claim, last_message=batch.last))
+            return outcome
+        asked = await self._ctx.services.need(LLM).complete(
+            prompt(batch.messages, list(material.known.values())),
+            purpose=PURPOSE,
+            system=SYSTEM,
+            max_tokens=MOST_OUTPUT_TOKENS,
+            conversation=job.conversation.id,
+            timeout=CALL_SECONDS,
+        )
+        admitted = await self._admit(parse(asked.text, material.known), material, job)
+        (changed, counts), _ = await self._system.shelf.write(
+            lambda transaction: self._keep(transaction, admitted, material, job),
+            touched=lambda result: result[0],
+            conversation=job.conversation.id,
+        )
+        self._ctx.logger.info("Memory was reviewed", extra={"conversation": job.key, "changed": len(changed)})
+        return outcome.model_copy(
+            update={
+                "how": "reviewed",
+                "owner": batch.owner,
+                "messages": len(batch.messages),
+                "changed": changed,
+                "refused": admitted.refused,
+                **counts,
+            }
+        )
+
+    def _material(self, view: Reading, conversation: Conversation, key: str) -> _Material:
+        settings = self._ctx.section(FactsSettings)
+        batch = reading.batch(
+            view,
+            conversation,
+            last=claims.state(view, conversation.agent, key).last_message,
+            most=settings.review_max_messages,
+            budget=settings.review_input_token_budget,
+        )
+        who = Who(conversation.agent, batch.owner, key)
+        known = {one.id: one for one in facts.live(view) if may_read(one.whose, who) and one.target}
+        return _Material(batch, who, known)
+
+    async def _admit(self, plan: Plan, material: _Material, job: _Job) -> _Checked:
+        adds, replaces, archives, refused = list[Draft](), list[tuple[str, str, Source]](), list[str](), list[str]()
+        source = _source(material.batch, job)
+        for one in plan.operations:
+            try:
+                match one:
+                    case Add():
+                        draft = reviewed(
+                            material.who, one.category, one.key, one.value, confidence=one.confidence, source=source
+                        )
+                        await self._may_learn(draft.value, job)
+                        adds.append(draft)
+                    case Replace():
+                        allow(material.who, material.known[one.id].category)
+                        value = checked(one.value)
+                        await self._may_learn(value, job)
+                        replaces.append((one.id, value, source))
+                    case Archive():
+                        allow(material.who, material.known[one.id].category)
+                        archives.append(one.id)
+            except RefusedFactError as error:
+                refused.append(str(error))
+        return _Checked(tuple(adds), tuple(replaces), tuple(archives), tuple(refused))
+
+    async def _may_learn(self, value: str, job: _Job) -> None:
+        memory = self._ctx.services.need(MEMORY)
+        if why := await memory.may_learn(value, conversation=job.conversation.id, review=True):
+            raise RefusedFactError(why)
+
+    def _keep(
+        self, transaction: Transaction, admitted: _Checked, material: _Material, job: _Job
+    ) -> tuple[tuple[str, ...], dict[str, int]]:
+        """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing."""
+        if not claims.holds(transaction, job.claim):
+            raise AtlasError("The review took so long that another one began, so it changed nothing.")
+        now = self._ctx.clock.now()
+        ids: list[str] = []
+        counts = {"added": 0, "replaced": 0, "archived": 0}
+        for id in admitted.archives:
+            if _is_as_shown(transaction, material.known[id]):
+                facts.archive(transaction, id, by="review", reason="no longer so", now=now)
+                ids.append(id)
+                counts["archived"] += 1
+        for id, value, source in admitted.replaces:
+            if _is_as_shown(transaction, material.known[id]):
+                ids += facts.replace(transaction, id, value, source, now)
+                counts["replaced"] += 1
+        for draft in admitted.adds:
+            before = facts.changes(transaction)
+            id = facts.put(transaction, draft, now)
+            if facts.changes(transaction) != before:
+                ids.append(id)
+                counts["added"] += 1
+        claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
+        return tuple(ids), counts
+
+
+def unreviewed(view: Reading) -> list[Conversation]:
+    """Return a conversation of each chat in which somebody said something since its last review, the oldest first."""
+    newest: dict[tuple[str, str], Conversation] = {}
+    for row in view.rows("SELECT data FROM conversation ORDER BY updated_at"):
+        one = Conversation.model_validate_json(row["data"])
+        if one.origin.kind not in UNREVIEWED_KINDS:
+            newest[one.agent, key_of(one)] = one
+    return [
+        one
+        for (agent, key), one in newest.items()
+        if reading.new_messages(view, one, claims.state(view, agent, key).last_message)
+    ]
+
+
+def matching(
+    view: Reading, found: Sequence[Conversation], *, conversation: str, agent: str, owner: str
+) -> list[Conversation]:
+    """Return those that are asked for: by id or key, agent, and whose they are."""
+    return [
+        one
+        for one in found
+        if conversation in ("", one.id, key_of(one))
+        and agent in ("", one.agent)
+        and owner in ("", people.who(view, one).owner)
+    ]
+
+
+def _source(batch: Batch, job: _Job) -> Source:
+    origin = job.conversation.origin
+    return Source(
+        id=f"conversation:{job.conversation.agent}:{job.key}:{batch.owner}",
+        type="review",
+        name=origin.name or origin.kind,
+        description="what was said in a conversation",
+        session=job.conversation.id,
+        message=batch.last,
+    )
+
+
+def _is_as_shown(transaction: Transaction, shown: Fact) -> bool:
+    """Whether a fact is as the reviewer saw it: what was changed meanwhile is newer than its reply."""
+    there = facts.by_ids(transaction, [shown.id])
+    return bool(there) and there[0].archived_at is None and there[0].value == shown.value

@@ -1,0 +1,56 @@
+"""Watches turns end and has the reviewer look, on a task of its own: no turn and no answer waits for it."""
+
+from __future__ import annotations
+
+import anyio
+
+from atlas_sdk.errors import AtlasError
+from atlas_sdk.events import NumberedEvent, TurnEnded
+from atlas_sdk.records import Conversation
+from atlas_sdk.services.store import STORE
+
+from .review import Reviewer
+from .system import Facts
+
+PAUSE_SECONDS = 5.0
+"""The answer goes out to its chat meanwhile, and a program that asks one thing is gone: it pays for no review."""
+
+
+class Watch:
+    """An observer, and the task that reviews what it saw. One of a conversation waits at most once."""
+
+    def __init__(self, system: Facts) -> None:
+        self._system = system
+        self._reviewer = Reviewer(system)
+        self._waiting: dict[str, None] = {}
+        self._wake = anyio.Event()
+        self.looked = 0
+        """How often a conversation was looked at, due or not."""
+
+    async def observe(self, event: NumberedEvent) -> None:
+        """Note a turn that is done."""
+        told = event.event
+        if isinstance(told, TurnEnded) and told.turn.state == "done" and self._system.in_use:
+            self._waiting[told.turn.conversation] = None
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Look at the conversations whose turns ended, for as long as the plugin is on."""
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await anyio.sleep(PAUSE_SECONDS)
+            while self._waiting:
+                id = next(iter(self._waiting))
+                del self._waiting[id]
+                await self._look(id)
+                self.looked += 1
+
+    async def _look(self, id: str) -> None:
+        try:
+            conversation = await self._system.ctx.services.need(STORE).get(Conversation, id)
+            if conversation is not None:
+                await self._reviewer.review(conversation)
+        except AtlasError as error:
+            # The store itself refused; a task that ended with it would turn the plugin off.
+            self._system.ctx.logger.warning("A memory review failed", extra={"conversation": id, "why": str(error)})

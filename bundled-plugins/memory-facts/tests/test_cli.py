@@ -1,0 +1,117 @@
+"""The commands, against an open home: what they print, as text and as JSON, and how they end."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import anyio.from_thread
+import anyio.to_thread
+import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
+
+from atlas_memory_facts import cli, facts
+from atlas_memory_facts.admission import reviewed
+from atlas_memory_facts.facts import Source
+from atlas_memory_facts.scopes import OWNER, Who
+from atlas_sdk.errors import MisuseError
+
+from .conftest import Model, OpenApp, ask, keep, operations, start, system_of, turn
+
+pytestmark = pytest.mark.anyio
+ME = Who("main", OWNER, "talk")
+SOURCE = Source("one", "review", "telegram")
+
+
+class Terminal:
+    """A terminal that is connected to an open app."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    def connect(self) -> Terminal:
+        return self
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def request(self, method: str, params: dict[str, Any], *, timeout: float | None = 60.0) -> Any:
+        return anyio.from_thread.run(partial(ask, self._app, method, **params))
+
+
+async def run(app: Any, *arguments: str) -> Result:
+    """Run a command as the terminal does."""
+    root = typer.Typer()
+    root.command("review")(cli.review)
+    root.command("restore")(cli.restore)
+    root.add_typer(cli.resource, name="resource")
+    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, root, list(arguments), obj=Terminal(app)))
+
+
+async def test_a_review_says_what_it_did_in_each_conversation(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        here = await start(app)
+        model.provider.add("Good.")
+        await turn(app, here, "I live in Porto. Call me boss.")
+        waiting = await run(app, "review")
+        city = {"op": "add", "category": "identity", "key": "city", "value": "Lives in Porto."}
+        secret = {"op": "add", "category": "context", "key": "key", "value": "sk-proj-" + "a1B2" * 12}
+        model.provider.add(operations(city, secret))
+        done = await run(app, "review", "--now", "--agent", "main", "--owner", "owner")
+        nothing = await run(app, "review", "--now")
+        model.provider.add("Good.", "I saved it!")
+        await turn(app, here, "Hi.")
+        failed = await run(app, "review", "--now", "--json")
+
+    assert waiting.stdout == f"{here} (main): reviews are off; --now reviews it all the same.\n"
+    assert done.stdout.startswith(f"{here} (main): 1 message read, 1 added.\n  It holds a secret")
+    assert nothing.stdout == "Nothing new was said since the last review.\n"
+    assert (failed.exit_code, json.loads(failed.stdout)[0]["how"]) == (1, "failed")
+
+
+async def test_archived_facts_are_listed_and_one_is_brought_back(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        (id,) = await keep(app, [reviewed(ME, "identity", "city", "Lives in Porto.", confidence=1, source=SOURCE)])
+        none = await run(app, "restore")
+        now = system_of(app).ctx.clock.now()
+        await system_of(app).shelf.write(
+            lambda transaction: facts.archive(transaction, id, by="review", reason="no longer so", now=now),
+            touched=lambda _: [id],
+        )
+        listed = await run(app, "restore")
+        done = await run(app, "restore", id)
+        rows = await run(app, "restore", "--json")
+
+    assert none.stdout == "No facts are archived.\n"
+    assert listed.stdout == f"{id}  2026-03-02  identity    Lives in Porto. (no longer so)\n"
+    assert done.stdout == "In use again: Lives in Porto.\n"
+    assert json.loads(rows.stdout) == []
+
+
+async def test_versions_are_listed_shown_compared_and_put_back(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        empty = await run(app, "resource", "list")
+        for city in ("Porto", "Lisbon"):
+            await keep(app, [reviewed(ME, "identity", "city", f"Lives in {city}.", confidence=1, source=SOURCE)])
+        listed = await run(app, "resource", "list")
+        history = await run(app, "resource", "history", "user_md", "--limit", "1")
+        shown = await run(app, "resource", "show", "user_md", "1")
+        diff = await run(app, "resource", "diff", "user_md", "1", "2")
+        same = await run(app, "resource", "diff", "user_md", "2", "2")
+        back = await run(app, "resource", "rollback", "user_md", "1")
+        wrong = await run(app, "resource", "show", "soul", "1")
+
+    assert empty.stdout.startswith("There are no prompt files yet.")
+    assert listed.stdout == "user_md     main          version 2, 2026-03-02  memory/main/USER.md\n"
+    assert history.stdout == "   2  2026-03-02 09:30  facts changed\n"
+    assert shown.stdout.endswith("- Lives in Porto.\n")
+    assert "-- Lives in Porto.\n+- Lives in Lisbon.\n" in diff.stdout
+    assert same.stdout == "They are the same.\n"
+    assert back.stdout == "user_md is as in version 1 now, as version 3, until facts change.\n"
+    assert isinstance(wrong.exception, MisuseError)
