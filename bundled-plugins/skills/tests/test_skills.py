@@ -20,12 +20,11 @@ from atlas_sdk.testing.conformance.tool import check_tool
 from atlas_sdk.testing.fake_context import FakeContext
 from atlas_sdk.testing.model_script import Reply, call
 from atlas_skills.cli import skills as skills_command
-from atlas_skills.library import Library
 from atlas_skills.listing import BUDGET_CHARS, listing
 from atlas_skills.skill import Skill
 from atlas_skills.use_skill import use_skill
 
-from .conftest import PLUGINS, Model, Video, start, turn
+from .conftest import PLUGINS, Model, Video, library_of, start, turn
 
 pytestmark = pytest.mark.anyio
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -114,7 +113,7 @@ async def test_broken_skills_say_why(atlas_context: FakeContext, put: Put) -> No
     put("double", front="name: brew\n")
     (atlas_context.home / "skills" / "empty").mkdir()
     (atlas_context.home / "skills" / ".versions").mkdir()
-    library = Library(atlas_context)
+    library = await library_of(atlas_context)
 
     rows = {(row.name, Path(row.folder).name): row.why for row in await library.list()}
 
@@ -135,7 +134,7 @@ async def test_broken_skills_say_why(atlas_context: FakeContext, put: Put) -> No
 async def test_who_may_call_a_skill_is_kept(atlas_context: FakeContext, put: Put, tmp_path: Path) -> None:
     put("mine", front="description: Mine.\ndisable-model-invocation: true\n")
     put("its", front="description: Its.\nuser-invocable: false\nmetadata:\n  origin: agent\n")
-    library = Library(atlas_context)
+    library = await library_of(atlas_context)
     await library.look()
     tool = use_skill(library, library.listed())
 
@@ -182,7 +181,7 @@ async def test_the_list_tells_who_made_each(
     put("brew")
     put("torn").write_bytes(b"\xff")
     async with opened(atlas_app, model) as app:
-        rows = [row.model_dump() for row in await app.services.need(SKILLS).list()]
+        rows = [row.model_dump(mode="json") for row in await app.services.need(SKILLS).list()]
 
     class Terminal:
         def connect(self) -> Terminal:
@@ -203,6 +202,6 @@ async def test_the_list_tells_who_made_each(
     shown = CliRunner().invoke(app, ["skills", "list"], obj=Terminal()).stdout
     printed = CliRunner().invoke(app, ["skills", "list", "--json"], obj=Terminal()).stdout
 
-    assert "brew  user         How to brew." in shown
-    assert "torn  user         cannot be used: SKILL.md is not UTF-8 text." in shown
+    assert "brew  user         never used" in shown
+    assert "cannot be used: SKILL.md is not UTF-8 text." in shown
     assert json.loads(printed) == rows
