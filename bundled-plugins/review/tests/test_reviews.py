@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas_review.budget import SPENT
@@ -14,7 +15,7 @@ from atlas_sdk.hook_events import EventHook, EventHooks
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
-from atlas_sdk.records import Conversation, ModelCall
+from atlas_sdk.records import Conversation, ModelCall, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.services.store import STORE
@@ -280,17 +281,12 @@ async def test_a_turn_that_ends_while_one_runs_gets_none(opened: OpenApp, model:
     async with opened() as app:
         conversations, id = app.services.need(CONVERSATIONS), await start(app)
 
-        async def between(request: Any) -> Any:
-            return "Nothing to save."
-
         model.provider.add(*rounds(9), "Answer.", Reply(text=("Hm",), idle_after=0))
         await conversations.send(id, [TextPart(text="Go.")], sender=Sender(kind="person"))
         await conversations.wait(id)
         reviews = app.services.need(REVIEWS)
-        import anyio
-
         with anyio.fail_after(10):
-            while not reviews.running:
+            while len(model.provider.requests) < 11:
                 await anyio.sleep(0.002)
         model.provider.add(*rounds(9), "Answer.")
         await conversations.send(id, [TextPart(text="Go on.")], sender=Sender(kind="person"))
@@ -306,3 +302,21 @@ async def test_a_turn_that_ends_while_one_runs_gets_none(opened: OpenApp, model:
 
         assert len(await copies(app)) == 1
     assert path[-1].text() == "Answer."
+
+
+async def test_closing_in_the_middle_of_one_leaves_a_home_that_opens(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        conversations, id = app.services.need(CONVERSATIONS), await start(app)
+        model.provider.add(*rounds(9), "Answer.", Reply(text=("Hm",), idle_after=0))
+        await conversations.send(id, [TextPart(text="Go.")], sender=Sender(kind="person"))
+        with anyio.fail_after(10):
+            while len(model.provider.requests) < 11:
+                await anyio.sleep(0.002)
+    async with opened() as app:
+        (copy,) = await copies(app)
+        (ended,) = await app.services.need(STORE).find(Turn, conversation=copy.id)
+        model.provider.add("Well.")
+        path = await turn(app, id, "And on.")
+
+    assert ended.state in ("stopped", "interrupted")
+    assert path[-1].text() == "Well."

@@ -27,6 +27,7 @@ _READING_VERBS: Final = {
     "server": name_set("status"),
     "routines": name_set("runs show"),
     "memory": name_set("proposals show screen"),
+    "skills": name_set("versions"),
 }
 _LISTS: Final = frozenset(("list", "ls"))
 # Words that make a reading command change something or load what nobody has looked at.

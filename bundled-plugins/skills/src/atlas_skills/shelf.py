@@ -180,7 +180,7 @@ class Shelf:
         stamp, known = f"{now.astimezone(UTC):%Y%m%dT%H%M%S}", self.versions(name)
         if known and known[0][: len(stamp)] >= stamp:  # the clock may have gone back, and the order stays
             stamp, _, last = known[0].partition("-")
-            return f"{stamp}-{int(last or 0) + 1:03}"
+            return f"{stamp}-{(int(last) if last.isdigit() else 0) + 1:03}"
         return f"{stamp}-000"
 
     def _prune(self, name: str) -> None:
