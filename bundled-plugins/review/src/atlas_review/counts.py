@@ -14,9 +14,13 @@ EVERY = 10
 SKILL_TOOL = "skill_manage"
 ROWS = (
     "SELECT role, turn, data FROM message "
-    "WHERE conversation = :conversation AND NOT queued AND role != 'tool' ORDER BY id"
+    "WHERE conversation = :conversation AND NOT queued AND role != 'tool' "
+    "AND id <= (SELECT MAX(id) FROM message WHERE conversation = :conversation AND turn = :turn) ORDER BY id"
 )
-"""What is counted is read with one query when a conversation is met for the first time since Atlas started."""
+"""What is counted is read with one query when a conversation is met for the first time since Atlas started.
+
+It ends with the turn: what came after it is told by events that are still to be seen.
+"""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,10 @@ class GuardHook:
         review = self._reviews.running.get(request.conversation.id)
         allowed = review.allowed if review is not None else READS
         name, arguments = request.tool.name, request.arguments
-        if name not in allowed or review is None:
+        if name not in allowed:
             raise ToolError(REFUSED.format(allowed=", ".join(allowed)))
+        if review is None:
+            return await go(request)
         if name == SKILL_TOOL:
             await self._check(review, arguments["operations"])
         result = await go(request)

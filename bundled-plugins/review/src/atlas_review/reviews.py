@@ -67,7 +67,7 @@ class Reviews:
             self.last_turn = told.turn.id
 
     async def _ended(self, turn: Turn) -> None:
-        counts = self._counts.pop(turn.conversation, None) or await self._counted(turn.conversation)
+        counts = self._counts.pop(turn.conversation, None) or await self._counted(turn)
         self._counts[turn.conversation] = counts
         while len(self._counts) > MOST_COUNTED:
             del self._counts[next(iter(self._counts))]
@@ -85,11 +85,11 @@ class Reviews:
             self.under_review.discard(turn.conversation)
             self._ctx.logger.warning("A background review was left out: too many wait")
 
-    async def _counted(self, conversation: str) -> Counts:
+    async def _counted(self, turn: Turn) -> Counts:
         tools = self._memory_tools()
 
         def work(reading: Reading) -> Counts:
-            return counted(reading.rows(ROWS, conversation=conversation), tools)
+            return counted(reading.rows(ROWS, conversation=turn.conversation, turn=turn.id), tools)
 
         return await self.services.need(STORE).read(work)
 

@@ -80,7 +80,7 @@ class Keeper:
             key = self._library.on_shelf(name, bot).folder.name
             if (goal.folder / key).exists() or any(one.name == name for one in self._library.known()):
                 raise MisuseError(f"Nothing was shared: the library has a skill {name} already.", hint="Rename one.")
-            with source.lock, goal.lock:
+            with goal.lock:
                 try:
                     goal.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                     (source.folder / key).rename(goal.folder / key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,9 @@ class Library:
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx
         self._folder = ctx.home / "skills"
-        self._shelves: dict[str, Shelf] = {"": Shelf(self._folder)}
+        # One for all: a change in a bot's skills looks at the library's, and the other way round.
+        self._lock = threading.RLock()
+        self._shelves: dict[str, Shelf] = {"": Shelf(self._folder, self._lock)}
         self._own: dict[str, _Seen] = {}
         self._plugins: _Seen = {}
         self.usage = Usage(ctx)
@@ -91,7 +94,7 @@ class Library:
     async def look(self) -> bool:
         """Look what skills there are on disk; say whether anything changed."""
         bots = self.ctx.home / "bots"
-        if not self._own and not self._added() and not self._folder.exists() and not bots.exists():
+        if not any(self._own.values()) and not self._added() and not self._folder.exists() and not bots.exists():
             return False  # the home has no skills, and nobody pays for looking at them before every turn
         before = self.known(), {bot: self._of(bot) for bot in self._own}
         await anyio.to_thread.run_sync(self.look_now)
@@ -165,7 +168,7 @@ class Library:
         if bot not in self._shelves:
             if _BOT.fullmatch(bot) is None:
                 raise NotFoundError(f"There is no bot {bot[:80]!r}.", code="no_bot")
-            self._shelves[bot] = Shelf(self.ctx.home / "bots" / bot / "skills")
+            self._shelves[bot] = Shelf(self.ctx.home / "bots" / bot / "skills", self._lock)
         return self._shelves[bot]
 
     def shelves(self) -> tuple[Shelf, ...]:

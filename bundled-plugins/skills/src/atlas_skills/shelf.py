@@ -41,11 +41,11 @@ class Away:
 
 
 class Shelf:
-    """One folder of skills: the home's library, or a bot's own."""
+    """One folder of skills: the home's library, or a bot's own. All shelves of a home share one lock."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lock: threading.RLock | None = None) -> None:
         self.folder = folder
-        self.lock = threading.RLock()
+        self.lock = lock or threading.RLock()
 
     # --- changing ---------------------------------------------------------------------------------
 
