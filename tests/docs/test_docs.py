@@ -24,6 +24,7 @@ DOCS = ROOT / "docs"
 WRITTEN = (
     "start",
     "guides/approval-gate",
+    "guides/background-review",
     "guides/bench",
     "guides/channels",
     "guides/chat",

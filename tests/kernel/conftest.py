@@ -62,6 +62,8 @@ class Scripted:
     async def stream(self, request: ModelRequest, emit: Emit) -> ModelReply:
         if request.purpose == "title":
             return ModelReply((TextPart(text=""),), "end")
+        if request.purpose == "background_review":
+            return says("Nothing to save.")  # it asks beside the turns, and takes nothing of their script
         self.requests.append(request)
         step = self.script.pop(0) if self.script else says("Done.")
         reply = step(request) if callable(step) else step

@@ -217,6 +217,13 @@ def test_an_answer_that_was_not_streamed_is_shown_whole() -> None:
     assert out.getvalue() == "All.\n"
 
 
+def test_what_a_review_did_is_said_in_a_line() -> None:
+    screen, _, talk = text_screen()
+    screen.show(event("review.summary", line="Skill 'brew' created", changes=[]))
+
+    assert talk.getvalue() == "Skill 'brew' created\n"
+
+
 def test_a_failure_is_said() -> None:
     screen, _, talk = text_screen()
     screen.show(event("turn.ended", turn={"state": "failed", "error": "No model is set up yet."}))

@@ -13,8 +13,13 @@ from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
+from atlas_sdk.services.home import HOME
+from atlas_sdk.services.store import STORE
 from atlas_sdk.skills import SkillSource
+from atlas_sdk.testing.fake_context import FakeContext
 from atlas_sdk.testing.fake_provider import FakeProvider
+from atlas_skills.library import Library
+from atlas_skills.tables import SCHEMA
 
 PLUGINS = ("store", "gate", "skills", "tool-search")
 
@@ -65,6 +70,12 @@ def put(atlas_home: Home) -> Callable[..., Path]:
     return made
 
 
+async def library_of(context: FakeContext) -> Library:
+    """Return a library on a store that has the plugin's tables."""
+    await context.services.need(STORE).migrate("skills", SCHEMA)
+    return Library(context)
+
+
 async def start(app: Any) -> str:
     draft = ConversationDraft(folder=str(app.home.folder))
     return str((await app.services.need(CONVERSATIONS).create(draft)).id)
@@ -77,3 +88,18 @@ async def turn(app: Any, conversation: str, text: str) -> tuple[Message, ...]:
     with anyio.fail_after(10):
         await conversations.wait(conversation)
     return tuple(await conversations.path(conversation))
+
+
+async def ask(app: Any, method: str, **params: Any) -> Any:
+    """Call a method as a client does."""
+
+    class Person:
+        id = "one"
+        name = "test"
+
+        async def is_inside(self) -> bool:
+            return False
+
+    found = app.services.need(HOME).methods()[method]
+    answer = await found.run(found.params.model_validate(params), Person())
+    return answer.model_dump(mode="json")

@@ -22,12 +22,11 @@ from atlas_sdk.testing.fake_context import FakeContext
 from atlas_sdk.testing.fake_hosts import FakeToolHost
 from atlas_sdk.testing.model_script import Reply, call
 from atlas_skills.cli import skills as skills_command
-from atlas_skills.library import Library
 from atlas_skills.listing import BUDGET_CHARS, listing
 from atlas_skills.skill import Skill
 from atlas_skills.use_skill import retired_command, use_skill
 
-from .conftest import PLUGINS, Model, Video, start, turn
+from .conftest import PLUGINS, Model, Video, library_of, start, turn
 
 pytestmark = pytest.mark.anyio
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -116,7 +115,7 @@ async def test_broken_skills_say_why(atlas_context: FakeContext, put: Put) -> No
     put("double", front="name: brew\n")
     (atlas_context.home / "skills" / "empty").mkdir()
     (atlas_context.home / "skills" / ".versions").mkdir()
-    library = Library(atlas_context)
+    library = await library_of(atlas_context)
 
     rows = {(row.name, Path(row.folder).name): row.why for row in await library.list()}
 
@@ -146,7 +145,7 @@ async def test_a_retired_skill_says_so_until_another_has_its_name(atlas_context:
     retired: Any = Retired()
     atlas_context.services.offer(RETIREMENTS.by(retired))
     put("mine", front="description: Mine.\n")
-    library = Library(atlas_context)
+    library = await library_of(atlas_context)
     host: Any = FakeToolHost(atlas_context.home)
     with pytest.raises(NotFoundError, match=r"retired tips, .* It leaked\."):
         await library.use("tips")
@@ -160,7 +159,7 @@ async def test_a_retired_skill_says_so_until_another_has_its_name(atlas_context:
 async def test_who_may_call_a_skill_is_kept(atlas_context: FakeContext, put: Put, tmp_path: Path) -> None:
     put("mine", front="description: Mine.\ndisable-model-invocation: true\n")
     put("its", front="description: Its.\nuser-invocable: false\nmetadata:\n  origin: agent\n")
-    library = Library(atlas_context)
+    library = await library_of(atlas_context)
     await library.look()
     tool = use_skill(library, library.listed())
 
@@ -207,7 +206,7 @@ async def test_the_list_tells_who_made_each(
     put("brew")
     put("torn").write_bytes(b"\xff")
     async with opened(atlas_app, model) as app:
-        rows = [row.model_dump() for row in await app.services.need(SKILLS).list()]
+        rows = [row.model_dump(mode="json") for row in await app.services.need(SKILLS).list()]
 
     class Terminal:
         def connect(self) -> Terminal:
@@ -228,6 +227,6 @@ async def test_the_list_tells_who_made_each(
     shown = CliRunner().invoke(app, ["skills", "list"], obj=Terminal()).stdout
     printed = CliRunner().invoke(app, ["skills", "list", "--json"], obj=Terminal()).stdout
 
-    assert "brew  user         How to brew." in shown
-    assert "torn  user         cannot be used: SKILL.md is not UTF-8 text." in shown
+    assert "brew  user         never used" in shown
+    assert "cannot be used: SKILL.md is not UTF-8 text." in shown
     assert json.loads(printed) == rows

@@ -152,7 +152,9 @@ class EventHooks:
         """Context that waits for a turn that asks the model."""
 
     async def around_turn(self, request: TurnRequest, go: TurnGo) -> Turn:
-        """Run SessionStart and UserPromptSubmit before the turn, and Stop once it is done."""
+        """Run SessionStart and UserPromptSubmit before the turn, and Stop once it is done. None for a review's copy."""
+        if request.conversation.origin.kind == "review":
+            return await go(request)  # nobody submitted a prompt, and no session of the user's started or stopped
         id, person = request.conversation.id, request.message.sender.kind == "person"
         event = {"session_id": id, "cwd": str(_folder(request)), **_mode(request)}
         context, prompt = self._pending.get(id, ""), ""

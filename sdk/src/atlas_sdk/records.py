@@ -126,7 +126,8 @@ class Cost(Frozen):
 class ModelCall(Frozen):
     """A request to a model, with all it takes to build it again byte for byte.
 
-    ``purpose`` is ``turn``, ``compaction``, ``title``, ``background_review``, ``approval_review`` or ``plugin:<name>``.
+    ``purpose`` is ``turn``, ``compaction``, ``title``, ``background_review``, ``approval_review`` or
+    ``plugin:<name>``.
     ``last_message`` is the last message it saw; ``attempt`` counts retries from 1.
     """
 

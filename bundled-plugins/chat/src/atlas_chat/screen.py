@@ -96,6 +96,9 @@ class TextScreen:
                 self.say(f"File: {params['name']} ({params['size']:,} bytes)")
             case "notice.given":
                 self.say(params["text"])
+            case "review.summary":
+                self._close_line()
+                self.say(params["line"])
             case "turn.ended":
                 self._close_line()
                 turn = params["turn"]

@@ -28,6 +28,7 @@ _READING_VERBS: Final = {
     "routines": name_set("runs show"),
     "memory": name_set("proposals show screen"),
     "resource": name_set("history show diff"),
+    "skills": name_set("versions"),
 }
 _LISTS: Final = frozenset(("list", "ls"))
 # Words that make a reading command change something or load what nobody has looked at.

@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from atlas_sdk.context import PluginContext
     from atlas_sdk.hooks import Hook
     from atlas_sdk.instructions import Section
+    from atlas_sdk.memory import Forgetter
     from atlas_sdk.methods import Method
+    from atlas_sdk.schema import Schema
     from atlas_sdk.services import Provided
     from atlas_sdk.tools import Tool
+
+
+@hookimpl
+def atlas_schema() -> list[Schema]:
+    from .tables import SCHEMA
+
+    return [SCHEMA]
 
 
 @hookimpl
@@ -28,17 +37,19 @@ def atlas_services(ctx: PluginContext) -> list[Provided]:
 def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[object]]]:
     from .library import LIBRARY
 
-    return [ctx.services.need(LIBRARY).look]
+    return [ctx.services.need(LIBRARY).start]
 
 
 @hookimpl
 def atlas_tools(ctx: PluginContext) -> list[Tool]:
     from .library import LIBRARY
+    from .manage import skill_manage
     from .use_skill import use_skill
 
     library = ctx.services.need(LIBRARY)
     listed = library.listed()
-    return [use_skill(library, listed)] if listed else []
+    loads = [use_skill(library, listed)] if listed or library.of_bots() else []
+    return [*loads, skill_manage(library)]
 
 
 @hookimpl
@@ -56,15 +67,16 @@ def atlas_hooks(ctx: PluginContext) -> list[Hook]:
     from .latecomers import Latecomers
     from .library import LIBRARY
 
-    return [Latecomers(ctx, ctx.services.need(LIBRARY))]
+    library = ctx.services.need(LIBRARY)
+    return [Latecomers(ctx, library), library.usage]
 
 
 @hookimpl
 def atlas_instructions(ctx: PluginContext) -> list[Section]:
-    from .latecomers import section
+    from .latecomers import how_to, section
     from .library import LIBRARY
 
-    return [section(ctx.services.need(LIBRARY))]
+    return [section(ctx.services.need(LIBRARY)), how_to()]
 
 
 @hookimpl
@@ -73,3 +85,11 @@ def atlas_methods(ctx: PluginContext) -> list[Method]:
     from .methods import methods
 
     return methods(ctx.services.need(LIBRARY))
+
+
+@hookimpl
+def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
+    from .forgetting import SkillsForgetter
+    from .library import LIBRARY
+
+    return [SkillsForgetter(ctx.services.need(LIBRARY))]

@@ -1,9 +1,9 @@
-"""The command ``skills``."""
+"""The commands ``skills``."""
 
 from __future__ import annotations
 
 import json as json_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,25 +11,91 @@ from atlas_sdk.commands import Terminal
 
 skills = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 _SHOWN_CHARS = 80
-
-
-@skills.callback()
-def _group() -> None:
-    """A group, though it has one command so far."""
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Bot = Annotated[str, typer.Option("--bot", help="The bot whose skill it is; unset, the library's.")]
+Name = Annotated[str, typer.Argument(help="The skill's name.")]
 
 
 @skills.command("list")
-def list_(context: typer.Context, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List every skill: its name, who made it, and what it is for."""
-    terminal: Terminal = context.obj
-    with terminal.connect() as client:
-        rows = client.request("skills.list")["skills"]
+def list_(context: typer.Context, json: Json = False) -> None:
+    """List every skill: where it is, who made it, its uses, and what it is for."""
+    rows = _ask(context, "skills.list")["skills"]
     if json:
-        print(json_module.dumps(rows, ensure_ascii=False, indent=2))
+        _print(rows)
         return
-    width = max((len(row["name"]) for row in rows), default=0)
-    for row in rows:
+    names = [f"{row['bot']}/{row['name']}" if row["bot"] else row["name"] for row in rows]
+    width = max((len(name) for name in names), default=0)
+    for name, row in zip(names, rows, strict=True):
         said = f"cannot be used: {row['why']}" if row["why"] else row["description"][:_SHOWN_CHARS]
-        print(f"{row['name']:<{width}}  {row['origin']:<11}  {said}".rstrip())
+        trial = "on trial; " if row["on_trial"] else ""
+        print(f"{name:<{width}}  {row['origin']:<11}  {_used(row):<38}  {trial}{said}".rstrip())
     if not rows:
         print("There are no skills. Put a folder with a SKILL.md into the home's skills/.")
+
+
+@skills.command("versions")
+def versions(context: typer.Context, name: Name, bot: Bot = "", json: Json = False) -> None:
+    """List a skill's kept versions, the newest first."""
+    found = _ask(context, "skills.versions", name=name, bot=bot)
+    if json:
+        _print(found["versions"])
+        return
+    for one in found["versions"]:
+        print(f"{one['id']}  {one['at']}  {one['files']} {'file' if one['files'] == 1 else 'files'}")
+    if not found["versions"]:
+        print(f"No version of {name} is kept: it was not changed yet.")
+
+
+@skills.command("revert")
+def revert(
+    context: typer.Context,
+    name: Name,
+    version: Annotated[str, typer.Option("--version", help="A version from atlas skills versions NAME.")] = "",
+    bot: Bot = "",
+    json: Json = False,
+) -> None:
+    """Put a skill back as it was before its last change, or as a named version; what it holds is kept, too."""
+    done = _ask(context, "skills.revert", name=name, version=version, bot=bot)
+    _done(done, json, f"{name} is as it was in the version {done['version']}.")
+
+
+@skills.command("restore")
+def restore(context: typer.Context, name: Name, bot: Bot = "", json: Json = False) -> None:
+    """Bring an archived skill back. It counts as a use."""
+    _done(_ask(context, "skills.restore", name=name, bot=bot), json, f"{name} is in the list again.")
+
+
+@skills.command("share")
+def share(context: typer.Context, name: Name, bot: Bot = "", json: Json = False) -> None:
+    """Move a bot's skill to the home's library, for every agent."""
+    _done(_ask(context, "skills.share", name=name, bot=bot), json, f"{name} is in the library now.")
+
+
+@skills.command("reset")
+def reset(context: typer.Context, name: Name, json: Json = False) -> None:
+    """Put a skill Atlas ships back as it ships it, so that it is updated again; the copy is kept as a version."""
+    _done(_ask(context, "skills.reset", name=name), json, f"{name} is as Atlas ships it.")
+
+
+def _used(row: dict[str, Any]) -> str:
+    if not row["uses"]:
+        return "never used"
+    last = f", last {row['last_used'][:10]}" if row["last_used"] else ""
+    return f"used {row['uses']}, {row['successes']} with success{last}"
+
+
+def _ask(context: typer.Context, method: str, **params: str) -> Any:
+    terminal: Terminal = context.obj
+    with terminal.connect() as client:
+        return client.request(method, params) if params else client.request(method)
+
+
+def _done(done: Any, json: bool, said: str) -> None:
+    if json:
+        _print(done)
+    else:
+        print(said)
+
+
+def _print(value: Any) -> None:
+    print(json_module.dumps(value, ensure_ascii=False, indent=2))

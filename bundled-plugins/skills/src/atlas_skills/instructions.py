@@ -8,9 +8,14 @@ import re
 import shlex
 from pathlib import Path
 
+from .record import FILE as RECORD
 from .skill import FILE, Skill
 
 MOST_FILES = 60
+ON_TRIAL = (
+    "It is on trial: a review of an earlier conversation wrote it, and nobody used it with success yet. "
+    "Check what it says as you go, and mend it with skill_manage where it is wrong."
+)
 _WHOLE = "$ARGUMENTS"
 _ONE = re.compile(r"\$ARGUMENTS\[(\d{1,2})\]")
 _NUMBERED = re.compile(r"\$([1-9])(?!\d)")
@@ -23,6 +28,8 @@ def instructions(skill: Skill, body: str, arguments: str, *, plugin_folder: Path
     if plugin_folder is not None:
         text = text.replace("${CLAUDE_PLUGIN_ROOT}", str(plugin_folder))
     head = [f"The skill {skill.name}. Follow it as far as it fits the task."]
+    if skill.on_trial:
+        head.append(ON_TRIAL)
     if skill.file.name == FILE:
         head.append(f"Its folder: {skill.folder}")
         if files := _files(skill.folder):
@@ -59,6 +66,6 @@ def _files(folder: Path) -> str:
         found += [(Path(here) / name).relative_to(folder).as_posix() for name in sorted(names)]
         if len(found) > MOST_FILES:
             break
-    found = [name for name in found if name != FILE]
+    found = [name for name in found if name not in (FILE, RECORD)]
     more = " and more" if len(found) > MOST_FILES else ""
     return ", ".join(found[:MOST_FILES]) + more

@@ -24,6 +24,9 @@ from .listing import listing
 from .skill import Skill
 
 ORDER = 220  # among the tools' rules
+LEARN = """When a task taught you how it is done here (a correction, a workaround, steps that took several tries), \
+keep it with skill_manage: patch the skill you used, else one for that kind of task, else make one named for the kind \
+of task. Procedures belong in skills, facts in memory."""
 
 
 class Latecomers:
@@ -71,10 +74,17 @@ class Latecomers:
 
 
 def section(library: Library) -> Section:
-    """Return the section that lists what the description of ``use_skill`` does not list yet; mostly it is empty."""
+    """Return the section that lists what the description of ``use_skill`` does not: what is new, and a bot's own."""
 
-    def text(conversation: Conversation) -> str:
-        late = library.late.get(conversation.id, ())
+    async def text(conversation: Conversation) -> str:
+        own = library.own(await library.bot_of(conversation.id))
+        named = {skill.name for skill in own}
+        late = (*own, *(skill for skill in library.late.get(conversation.id, ()) if skill.name not in named))
         return f"Skills that use_skill loads, too:\n{listing(late)}" if late else ""
 
     return Section(ORDER, "new-skills", text)
+
+
+def how_to() -> Section:
+    """Return the section on how skills are kept."""
+    return Section(350, "skills", lambda conversation: LEARN)

@@ -11,18 +11,23 @@ BUDGET_CHARS = 5_120
 """1 % of a window of 128,000 tokens, the smallest that is usual (2026-11), at four characters a token."""
 
 
+TRIAL = " (on trial)"
+"""Marks a skill that a review made and nobody used with success yet: the model should not trust it blindly."""
+
+
 def listing(skills: Iterable[Skill], *, budget: int = BUDGET_CHARS) -> str:
     """Return a line for each skill; where they are too many the last ones go without a description."""
     named = list(skills)
-    left = budget - sum(len(skill.name) + 3 for skill in named)
+    names = [f"- {skill.name}{TRIAL if skill.on_trial else ''}" for skill in named]
+    left = budget - sum(len(name) + 1 for name in names)
     lines = []
-    for skill in named:
+    for skill, name in zip(named, names, strict=True):
         described = _cut(skill.description)
         if described and len(described) + 2 <= left:
             left -= len(described) + 2
-            lines.append(f"- {skill.name}: {described}")
+            lines.append(f"{name}: {described}")
         else:
-            lines.append(f"- {skill.name}")
+            lines.append(name)
     return "\n".join(lines)
 
 

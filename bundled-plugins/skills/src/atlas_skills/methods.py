@@ -1,4 +1,4 @@
-"""The method ``skills.list``."""
+"""The methods ``skills.*``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,35 @@ from pydantic import BaseModel, ConfigDict
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.skills import SkillRow
 
+from .keeper import Keeper, Version
 from .library import Library
 
 
-class Nothing(BaseModel):
+class _Params(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Nothing(_Params):
     """No params."""
 
-    model_config = ConfigDict(extra="forbid")
+
+class SkillName(_Params):
+    """Which skill; ``bot`` is the bot whose it is, empty for the library's."""
+
+    name: str
+    bot: str = ""
+
+
+class SkillVersion(SkillName):
+    """Which version of a skill; the last one where none is named."""
+
+    version: str = ""
+
+
+class ShippedName(_Params):
+    """A skill that Atlas ships."""
+
+    name: str
 
 
 class SkillRows(BaseModel):
@@ -22,10 +44,54 @@ class SkillRows(BaseModel):
     skills: tuple[SkillRow, ...]
 
 
+class SkillVersions(BaseModel):
+    """The versions of a skill that are kept, the newest first."""
+
+    name: str
+    bot: str
+    versions: tuple[Version, ...]
+
+
+class SkillDone(BaseModel):
+    """What was done to which skill; ``version`` is the one that was put back."""
+
+    name: str
+    bot: str = ""
+    version: str = ""
+
+
 def methods(library: Library) -> list[Method]:
     """Return the methods."""
+    keeper = Keeper(library)
 
     async def list_(params: Nothing, caller: Caller) -> SkillRows:
         return SkillRows(skills=await library.list())
 
-    return [Method("skills.list", Nothing, SkillRows, list_, "List the skills, also those that cannot be used.")]
+    async def versions(params: SkillName, caller: Caller) -> SkillVersions:
+        found = await keeper.versions(params.name, params.bot)
+        return SkillVersions(name=params.name, bot=params.bot, versions=found)
+
+    async def revert(params: SkillVersion, caller: Caller) -> SkillDone:
+        version = await keeper.revert(params.name, params.version, params.bot)
+        return SkillDone(name=params.name, bot=params.bot, version=version)
+
+    async def restore(params: SkillName, caller: Caller) -> SkillDone:
+        await keeper.restore(params.name, params.bot)
+        return SkillDone(name=params.name, bot=params.bot)
+
+    async def share(params: SkillName, caller: Caller) -> SkillDone:
+        await keeper.share(params.name, params.bot)
+        return SkillDone(name=params.name)
+
+    async def reset(params: ShippedName, caller: Caller) -> SkillDone:
+        await keeper.reset(params.name)
+        return SkillDone(name=params.name)
+
+    return [
+        Method("skills.list", Nothing, SkillRows, list_, "List the skills, also those that cannot be used."),
+        Method("skills.versions", SkillName, SkillVersions, versions, "List a skill's kept versions."),
+        Method("skills.revert", SkillVersion, SkillDone, revert, "Put a skill back as a version holds it."),
+        Method("skills.restore", SkillName, SkillDone, restore, "Bring an archived skill back."),
+        Method("skills.share", SkillName, SkillDone, share, "Move a bot's skill to the library."),
+        Method("skills.reset", ShippedName, SkillDone, reset, "Put a skill Atlas ships back as it ships it."),
+    ]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from atlas_sdk.front_matter import FrontMatterError, Value, read_document, split
 from atlas_sdk.services.skills import SkillRow
 from atlas_sdk.skills import SkillSource
+
+from . import record
 
 FILE = "SKILL.md"
 MOST_BYTES = 1_000_000
@@ -16,6 +19,7 @@ MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _NAME_CHARS = 64
 _ORIGINS = ("agent", "marketplace")
+"""What a front matter may say; what Atlas made says so in its record, which the model cannot write."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Skill:
     why: str = ""
     for_model: bool = True
     for_person: bool = True
+    bot: str = ""
+    on_trial: bool = False
+    active_at: datetime | None = None
+    """When it was last changed, as far as its files say."""
 
     @property
     def folder(self) -> Path:
@@ -39,24 +47,35 @@ class Skill:
     def row(self) -> SkillRow:
         """Return it as lists show it."""
         folder = str(self.folder)
-        return SkillRow(name=self.name, description=self.description, origin=self.origin, folder=folder, why=self.why)
+        return SkillRow(
+            name=self.name,
+            description=self.description,
+            origin=self.origin,
+            folder=folder,
+            why=self.why,
+            bot=self.bot,
+            on_trial=self.on_trial,
+            active_at=self.active_at,
+        )
 
 
-def of_home(folder: Path) -> Skill:
-    """Return the skill of one folder of the home's ``skills/``. It never raises: a broken one says why."""
-    skill = Skill(folder.name, "", folder / FILE)
+def of_home(folder: Path, *, bot: str = "") -> Skill:
+    """Return the skill of one folder of the home's or a bot's ``skills/``. A broken one says why; none raises."""
+    kept = record.read(folder)
+    skill = Skill(folder.name, "", folder / FILE, bot=bot, active_at=_changed(folder / FILE, kept))
     try:
         front, body = split(text_of(skill.file))
     except FrontMatterError as error:
         return replace(skill, why=error.message)
     given = front.get("name")
-    name = next((one for one in (given, folder.name) if isinstance(one, str) and _fits(one)), None)
+    name = next((one for one in (given, folder.name) if isinstance(one, str) and fits(one)), None)
     metadata = front.get("metadata")
-    origin = metadata.get("origin") if isinstance(metadata, dict) else None
+    said = metadata.get("origin") if isinstance(metadata, dict) else None
+    origin = kept.origin if kept is not None else said if isinstance(said, str) and said in _ORIGINS else "user"
     skill = replace(
         skill,
         description=_described(front.get("description"), body),
-        origin=origin if isinstance(origin, str) and origin in _ORIGINS else "user",
+        origin=origin,
         for_model=front.get("disable-model-invocation") is not True,
         for_person=front.get("user-invocable") is not False,
     )
@@ -68,9 +87,10 @@ def of_home(folder: Path) -> Skill:
     return replace(skill, name=name)
 
 
-def of_plugin(source: SkillSource, plugin: str) -> Skill:
-    """Return a skill that a plugin adds, with nothing read of it."""
-    return Skill(source.name, " ".join(source.description.split()), source.file, origin="plugin", plugin=plugin)
+def of_plugin(source: SkillSource, plugin: str, *, shipped: bool = False) -> Skill:
+    """Return a skill that a plugin adds, with nothing read of it; ``shipped`` are those of Atlas's own plugins."""
+    said = " ".join(source.description.split())
+    return Skill(source.name, said, source.file, origin="atlas" if shipped else "plugin", plugin=plugin)
 
 
 def looked_at(skill: Skill) -> Skill:
@@ -107,8 +127,18 @@ def text_of(file: Path) -> str:
         raise FrontMatterError(f"{file.name} is not UTF-8 text.") from None
 
 
-def _fits(name: str) -> bool:
+def fits(name: str) -> bool:
+    """Whether a skill may be called so."""
     return len(name) <= _NAME_CHARS and _NAME.fullmatch(name) is not None
+
+
+def _changed(file: Path, kept: record.Record | None) -> datetime | None:
+    """Return when a skill last changed: by Atlas, as its record says, or by hand, as the file's time says."""
+    try:
+        by_hand = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except (OSError, OverflowError, ValueError):
+        return kept.changed_at if kept is not None else None
+    return max(by_hand, kept.changed_at) if kept is not None else by_hand
 
 
 def _described(given: Value | None, body: str) -> str:

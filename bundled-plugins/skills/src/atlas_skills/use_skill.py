@@ -35,7 +35,8 @@ def use_skill(library: Library, listed: Sequence[Skill]) -> Tool:
     async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
         name = str(arguments["name"]).strip().removeprefix("/")
         await library.look()
-        if any(skill.name == name and not skill.for_model for skill in library.known()):
+        bot = await library.bot_of(host.conversation)
+        if any(skill.name == name and not skill.for_model for skill in library.known(bot)):
             raise ToolError(f"Not loaded: only the user may call the skill {name}, by typing /{name}.")
         try:
             text = await library.use(name, arguments=arguments.get("arguments", ""), conversation=host.conversation)

@@ -1,0 +1,95 @@
+"""How far a conversation is from its next review: counted in what is stored, then kept up as messages come. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas_sdk.messages import Message, TextPart
+
+EVERY = 10
+"""Messages, or calls of the model, from one review to the next."""
+SKILL_TOOL = "skill_manage"
+ROWS = (
+    "SELECT role, turn, data FROM message "
+    "WHERE conversation = :conversation AND NOT queued AND role != 'tool' "
+    "AND id <= (SELECT MAX(id) FROM message WHERE conversation = :conversation AND turn = :turn) ORDER BY id"
+)
+"""What is counted is read with one query when a conversation is met for the first time since Atlas started.
+
+It ends with the turn: what came after it is told by events that are still to be seen.
+"""
+
+
+@dataclass(frozen=True)
+class Due:
+    """Which halves of a review are due."""
+
+    memory: bool = False
+    skills: bool = False
+
+    def __bool__(self) -> bool:
+        return self.memory or self.skills
+
+
+@dataclass
+class Counts:
+    """One conversation's counts, each since the last call that starts it again.
+
+    ``guests`` says that somebody else than the owner speaks here.
+    """
+
+    messages: int = 0
+    replies: int = 0
+    turn: str = ""
+    turn_replies: int = 0
+    guests: bool = False
+
+    def add(self, message: Message, memory_tools: Collection[str]) -> None:
+        """Count a message that a turn took up, or that the agent said."""
+        if message.role == "user" and message.sender.kind == "person":
+            trusts = {part.trust for part in message.parts if isinstance(part, TextPart)}
+            self.said(guest="guest" in trusts)
+        elif message.role == "assistant" and message.sender.kind == "agent":
+            self.replied(message.turn or "", [call.name for call in message.calls()], memory_tools)
+
+    def said(self, *, guest: bool) -> None:
+        """Count what a person said."""
+        self.guests = self.guests or guest
+        self.messages += not guest
+
+    def replied(self, turn: str, called: Iterable[str], memory_tools: Collection[str]) -> None:
+        """Count a reply of the model, and what it called."""
+        if turn != self.turn:
+            self.turn, self.turn_replies = turn, 0
+        self.replies += 1
+        self.turn_replies += 1
+        for name in called:
+            if name in memory_tools:
+                self.messages = 0
+            if name == SKILL_TOOL:
+                self.replies = self.turn_replies = 0
+
+    def due(self, turn: str) -> Due:
+        """Return what is due at the end of a turn."""
+        now = self.turn_replies if turn == self.turn else 0
+        return Due(
+            memory=self.messages > 0 and self.messages % EVERY == 0,
+            skills=self.replies // EVERY > (self.replies - now) // EVERY,
+        )
+
+
+def counted(rows: Iterable[Mapping[str, Any]], memory_tools: Collection[str]) -> Counts:
+    """Count a stored conversation, from the rows of ``ROWS``."""
+    counts = Counts()
+    for row in rows:
+        told = json.loads(row["data"])
+        kind, parts = told["sender"]["kind"], told["parts"]
+        if row["role"] == "user" and kind == "person":
+            counts.said(guest=any(part.get("trust") == "guest" for part in parts))
+        elif row["role"] == "assistant" and kind == "agent":
+            called = [part["name"] for part in parts if part["type"] == "tool_call"]
+            counts.replied(str(row["turn"] or ""), called, memory_tools)
+    return counts

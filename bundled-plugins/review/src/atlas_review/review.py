@@ -1,0 +1,46 @@
+"""One review while it runs: what it may use, what it has loaded, and what it has spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .counts import SKILL_TOOL, Due
+
+READS = ("use_skill", "read_file", "find_files")
+MOST_CALLS = 16
+MOST_TOKENS = 600_000
+UNKNOWN_WINDOW_TOKENS = 120_000
+PURPOSE = "background_review"
+
+
+def token_budget(window: int | None) -> int:
+    """Return how many input tokens a review may read in all, by the model's window where that is known."""
+    return UNKNOWN_WINDOW_TOKENS if window is None else min(window * 3 // 4, MOST_TOKENS)
+
+
+@dataclass
+class Review:
+    """A review of ``conversation`` that works in its copy ``id``. The guard and the budget keep it up."""
+
+    id: str
+    conversation: str
+    due: Due
+    memory_tools: tuple[str, ...]
+    budget: int
+    last_tokens: int = 0
+    """What the last request read: the next one reads at least as much."""
+    calls: int = 0
+    tokens: int = 0
+    spent: bool = False
+    loaded: set[str] = field(default_factory=set)
+    read: set[Path] = field(default_factory=set)
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The tools it may use."""
+        return (*READS, SKILL_TOOL, *(self.memory_tools if self.due.memory else ()))
+
+    def may_ask(self) -> bool:
+        """Whether another call of the model is within the budget."""
+        return self.calls < MOST_CALLS and self.tokens + self.last_tokens <= self.budget

@@ -1,0 +1,15 @@
+"""The plugin's table."""
+
+from __future__ import annotations
+
+from atlas_sdk.schema import Migration, Schema
+
+SCHEMA = Schema(
+    (
+        Migration(
+            1,
+            # When the curator passed last; the first pass of a home only records itself.
+            ("CREATE TABLE review_state (key TEXT PRIMARY KEY, value TEXT NOT NULL)",),
+        ),
+    )
+)

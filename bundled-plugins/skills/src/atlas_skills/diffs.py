@@ -1,0 +1,39 @@
+"""What changed between two states of a skill's folder, for people. Bounded."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+
+from .record import FILE as RECORD
+
+MOST_FILES = 6
+MOST_LINES = 80
+
+
+def diff(before: Path | None, after: Path) -> str:
+    """Return a unified diff of the files of a folder, the first few; None is a folder that was not there."""
+    old, new = _texts(before), _texts(after)
+    changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    lines: list[str] = []
+    for name in changed[:MOST_FILES]:
+        lines += difflib.unified_diff(
+            old.get(name, "").splitlines(), new.get(name, "").splitlines(), f"a/{name}", f"b/{name}", lineterm=""
+        )
+    more = len(lines) - MOST_LINES
+    if more > 0:
+        lines = [*lines[: MOST_LINES - 1], f"[{more + 1} more lines]"]
+    if len(changed) > MOST_FILES and len(lines) < MOST_LINES:
+        lines.append(f"[{len(changed) - MOST_FILES} more files]")
+    return "\n".join(lines)
+
+
+def _texts(folder: Path | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for here, _, names in os.walk(folder) if folder is not None else ():
+        for name in names:
+            file = Path(here) / name
+            if name != RECORD and not file.is_symlink():
+                found[file.relative_to(folder or file).as_posix()] = file.read_bytes().decode("utf-8", "replace")
+    return found

@@ -1,0 +1,103 @@
+"""The tool ``skill_manage``: the agent writes down how a kind of task is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio.to_thread
+
+from atlas_sdk.errors import AtlasError, NotFoundError
+from atlas_sdk.messages import TextPart
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
+
+from .changing import CREATED, UPDATED, Change, Done
+from .editing import ACTIONS, Operation
+from .library import Library
+
+_DESCRIPTION = """Create, patch and delete skills: how a kind of task is done. All operations of a call are done, or \
+none; the version before is kept. Load a skill before you patch it. create: content is the whole SKILL.md (front \
+matter with name and description, then the steps). patch: old_string and new_string, or content for the whole file. \
+Other files lie under references/, templates/, scripts/ or assets/. delete stands alone and archives."""
+_TEXT = {"type": "string"}
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "operations": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 20,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": _TEXT,
+                    "action": {"type": "string", "enum": list(ACTIONS)},
+                    "content": _TEXT,
+                    "old_string": _TEXT,
+                    "new_string": _TEXT,
+                    "replace_all": {"type": "boolean"},
+                    "file_path": _TEXT,
+                    "file_content": _TEXT,
+                    "distinct": {"type": "string", "description": "create: why no existing skill covers it"},
+                },
+                "required": ["name", "action"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["operations"],
+    "additionalProperties": False,
+}
+
+
+def skill_manage(library: Library) -> Tool:
+    """Return the tool."""
+
+    async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
+        operations = [Operation.of(one) for one in arguments["operations"]]
+        bot, reviewing = await library.bot_of(host.conversation), await _is_review(library, host.conversation)
+        change = Change(library, bot=bot, reviewing=reviewing, now=library.ctx.clock.now())
+        try:
+            done = await anyio.to_thread.run_sync(change.run, operations)
+        except AtlasError as error:
+            raise ToolError(f"Nothing was changed. {error}") from error
+        await library.usage.forget((one.bot, one.name) for one in done if one.how == CREATED)
+        await library.look()
+        if any(one.how != UPDATED for one in done):
+            await _announce(library)
+        for one in done:
+            if reviewing:
+                library.reviewed.note(
+                    host.conversation, bot=one.bot, name=one.name, before=one.before, folder=one.folder
+                )
+        return ToolResult((TextPart(text=_said(done), trust="agent", source="skill_manage"),))
+
+    return Tool("skill_manage", _DESCRIPTION, PARAMETERS, run)
+
+
+async def _announce(library: Library) -> None:
+    """Have the next turn's tools and commands know of it; this one finishes with those it began with."""
+    plugins = library.ctx.services.get(PLUGINS)
+    try:
+        if plugins is not None:
+            await plugins.refresh()
+    except AtlasError as error:  # the skill is there; only the list is old
+        library.ctx.logger.warning("A changed list of skills could not be announced: %s", error)
+
+
+async def _is_review(library: Library, conversation: str) -> bool:
+    conversations = library.ctx.services.get(CONVERSATIONS)
+    try:
+        return conversations is not None and (await conversations.get(conversation)).origin.kind == "review"
+    except NotFoundError:
+        return False
+
+
+def _said(done: Sequence[Done]) -> str:
+    lines = [f"Skill {one.name} {one.how}." for one in done]
+    if any(one.how == UPDATED for one in done):
+        lines.append("What it held before is kept as a version.")
+    lines.append("Do not repeat it.")
+    return " ".join(lines)
