@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.folder_report import Report
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import raw_manifest
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.gate import GATE
 from atlas_sdk.services.home import HOME, Added
@@ -113,6 +118,13 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         missing = [why_absent(row) for row in absent(rows)]
         return Finding("warning", " ".join(missing)) if missing else Finding("ok", "Every plugin that is wanted is on.")
 
+    async def manifests() -> Finding:
+        folders = [one for one in ctx.services.need(HOME).manifests() if one.source == "folder"]
+        wrong = [f"{one.name}: plugin.json: {why}" for one in folders if (why := await to_thread.run_sync(_wrong, one))]
+        return (
+            Finding("warning", " ".join(wrong)) if wrong else Finding("ok", "Every plugin folder's manifest is read.")
+        )
+
     async def variables() -> Finding:
         unknown = ctx.services.need(SETTINGS).unknown_variables()
         said = f"These variables set nothing: {', '.join(unknown)}." if unknown else "Every ATLAS_ variable is known."
@@ -140,10 +152,18 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         Check("disk.free", "There is room on the disk", disk),
         Check("database.sound", "The database is sound", database),
         Check("plugins.on", "Plugins are on", states),
+        Check("plugins.readable", "Manifests of plugin folders are read", manifests),
         Check("settings.known", "Every ATLAS_ variable is known", variables),
         Check("gate.on", "The approval gate is on", gate),
         Check("plugins.used", "What plugins add is used", used),
     ]
+
+
+def _wrong(manifest: Manifest) -> str:
+    """Return why a folder's manifest is not taken, empty where it is, or where there is none."""
+    report = Report()
+    raw_manifest(Path(manifest.folder), report)
+    return report.refused[0].why if report.refused else ""
 
 
 def _called(added: Added) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 import anyio
@@ -259,7 +260,9 @@ class Installer:
     async def _origin(self, name: str) -> Origin:
         origin = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if origin is None or "/" in name:  # those with a slash are no plugins, such as skills/notes
-            raise _not_installed(name, self._manifest(name))
+            raise _not_installed(
+                name, self._manifest(name), [one.name for one in self._ctx.services.need(HOME).manifests()]
+            )
         return origin
 
     async def _refresh(self, name: str) -> PluginRow:
@@ -272,10 +275,12 @@ class Installer:
         return row
 
 
-def _not_installed(name: str, there: Manifest | None) -> NotFoundError:
+def _not_installed(name: str, there: Manifest | None, names: list[str]) -> NotFoundError:
     """Return why a plugin is not updated or removed here, and what does it."""
     if there is None:
-        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint="atlas plugins list shows those there are.")
+        near = get_close_matches(name, names, 1)
+        hint = f"Did you mean {near[0]}?" if near else "atlas plugins list shows those there are."
+        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint=hint)
     off = f"Turn it off: atlas plugins disable {name}."
     if there.source == "bundled":
         return NotFoundError(f"The plugin {name} came with Atlas, and is updated with it.", hint=off)
