@@ -178,6 +178,8 @@ async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Sho
         await call("marketplace.install", name="tips")
         same = await call("marketplace.update", name="tips")
         file.write_text("My own words.")
+        with pytest.raises(MisuseError, match="yours is kept as a version") as refusal:
+            await call("marketplace.update", name="tips")
         shop.item("tips", sha=later)
         shop.code({"SKILL.md": SKILL.format(name="tips") + "Better.\n"}, sha=later)
         with pytest.raises(MisuseError, match="changed here"):
@@ -185,6 +187,7 @@ async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Sho
         done = await call("marketplace.update", name="tips", force=True)
     kept = list((shop.home.folder / "skills" / ".versions" / "tips").iterdir())
 
+    assert "tips was changed here since it came" in str(refusal.value)
     assert not same["changed"]
     assert done["changed"]
     assert file.read_text().endswith("Better.\n")

@@ -139,11 +139,12 @@ class Market:
                 raise NotFoundError(f"{name} is not installed.", hint=f"Install it: atlas marketplace install {name}.")
             _refuse_retired(item)
             is_changed = await self._is_changed(came)
-            if _pin(item) == came.pin and not (is_changed and force):
-                return None
             if is_changed and not force:
-                kept = " What it holds now is then kept as a version." if came.kind == "skill" else ""
-                raise MisuseError(f"{name} was changed here since it came.", hint=f"Update it with --force.{kept}")
+                kept = " (yours is kept as a version)" if came.kind == "skill" else ""
+                said = f"{name} was changed here since it came, and stays as it is."
+                raise MisuseError(said, hint=f"--force puts the marketplace's version in its place{kept}.")
+            if _pin(item) == came.pin and not is_changed:
+                return None
             return await self._bring(item, came, force=force)
 
     async def _bring(self, item: Item, came: Came | None, *, force: bool) -> Done:
