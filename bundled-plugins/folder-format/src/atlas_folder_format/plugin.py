@@ -11,6 +11,7 @@ from typing import Any
 from atlas_sdk import hookspecs
 from atlas_sdk.agents import AgentDefinition
 from atlas_sdk.claude_names import atlas_names
+from atlas_sdk.commands import SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
@@ -23,6 +24,7 @@ from atlas_sdk.skills import SkillSource
 from .background import Background
 from .contents import Contents
 from .environment import filled, places
+from .history import noted_command
 from .hooks import hook_commands
 from .mcp import mcp_server
 from .prompts import slash_command
@@ -47,10 +49,21 @@ def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None)
         if its is not None and inspect.iscoroutinefunction(its):
             written[name] = its
         elif its is not None or (own is not None and own()):
-            setattr(plugin, name, _merged(own, None if its is None else _bound(its, ctx)))
+            bound = None if its is None else _bound(its, ctx)
+            if bound is not None and name == "atlas_commands":
+                bound = partial(_noted, ctx, bound)
+            setattr(plugin, name, _merged(own, bound))
     for name, wrong in written.items():  # a hook that is misspelt or async: whoever registers it says so
         setattr(plugin, name, wrong)
     return plugin
+
+
+def _noted(ctx: PluginContext, its: Callable[[], Any]) -> Any:
+    """Return the slash commands of the folder's Python, each of which notes that it ran."""
+    commands = its()
+    if not isinstance(commands, list | tuple):
+        return commands
+    return [noted_command(ctx, one) if isinstance(one, SlashCommand) else one for one in commands]
 
 
 def _bound(its: Callable[..., Any], ctx: PluginContext) -> Callable[[], Any]:
@@ -103,7 +116,7 @@ class _Folder:
         return [SkillSource(self._named(one.name), one.description, one.file) for one in self._contents.skills]
 
     def commands(self) -> list[Any]:
-        return [slash_command(self._ctx, written) for written in self._contents.commands]
+        return [noted_command(self._ctx, slash_command(self._ctx, one)) for one in self._contents.commands]
 
     def agents(self) -> list[AgentDefinition]:
         found = []

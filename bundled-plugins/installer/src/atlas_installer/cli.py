@@ -21,8 +21,8 @@ def install(
     address: Annotated[
         str,
         typer.Argument(
-            help="https://..., git@..., owner/repo, with #folder for one inside it; a folder, an archive or a wheel; "
-            "or a package's name, name==1.2."
+            help="https://..., git@..., file:///..., owner/repo, with #folder for one inside it; a folder, an archive "
+            "or a wheel; or a package's name, name==1.2."
         ),
     ],
     ref: Annotated[str, typer.Option("--ref", help="A branch, a tag or a commit.", metavar="REF")] = "",
@@ -81,16 +81,20 @@ def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
         print(json_module.dumps(found, ensure_ascii=False, indent=2))
         return
     origin = found["origin"]
-    commit = f" at {origin['commit'][:12]}" if origin["commit"] else ""
-    print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
+    # A package's commit is its version, which stands there already.
+    commit = f" ({origin['commit'][:12]})" if origin["commit"] not in ("", found["version"]) else ""
+    if not found["changed"]:
+        print(f"{found['name']} is at {found['version']}{commit} as before, from {origin['address']}.")
+    else:
+        print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
     if found["description"]:
         print(found["description"])
     print(f"It declares {in_words(found['declares'])}")
     if found["state"] == "on":
         print("It is on, since it declares what you agreed to.")
-    elif found["grew"]:
+    elif found["grew"] and found["state"] == "waiting":
         print(f"It declares something else than before. See it and agree with: atlas plugins enable {found['name']}.")
-    elif found["why"] and found["state"] != "waiting":
+    elif found["why"]:
         print(found["why"])
     else:
         print(f"It is off. Turn it on with: atlas plugins enable {found['name']}.")

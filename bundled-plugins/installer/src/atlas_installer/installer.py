@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -87,6 +88,7 @@ class Installer:
 
     async def _put_plugin(self, room: Path, target: Path, name: str, origin: Origin, *, fresh: bool) -> Installed:
         before = self._manifest(name)
+        known = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if before is not None and fresh:
             await self._ctx.services.need(PLUGINS).disable(name)  # it arrives off, also in the place of one that is on
         with anyio.CancelScope(shield=True):
@@ -98,7 +100,7 @@ class Installer:
             row = await self._ctx.services.need(PLUGINS).disable(name)
         grew = before is not None and digest(before) != row.digest
         self._ctx.logger.info("Installed a plugin", extra={"plugin": name, "commit": origin.commit})
-        return _installed(row, origin, grew=grew)
+        return _installed(row, origin, grew=grew, changed=known is None or _content(known) != _content(origin))
 
     # --- packages ----------------------------------------------------------------------------
 
@@ -133,6 +135,7 @@ class Installer:
                 ref=address.ref,
                 commit=main.version,
                 packages={packages.normal(one.name): one.version for one in planned},
+                digest=await anyio.to_thread.run_sync(_wheel_digest, address),
             )
             return await self._put_plugin(room, self._plugins / BESIDE, manifest.name, origin, fresh=not name)
 
@@ -299,6 +302,14 @@ def _same(found: str, wanted: str) -> None:
         )
 
 
+def _wheel_digest(address: Address) -> str:
+    """Return the digest of a wheel, which its author builds many times under one version; empty for a package."""
+    if address.kind != "wheel":
+        return ""
+    with Path(address.place).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _wheel_name(place: str) -> str:
     return Path(place).name.partition("-")[0]
 
@@ -319,7 +330,12 @@ def _forget_modules(folder: Path) -> None:
     importlib.invalidate_caches()
 
 
-def _installed(row: PluginRow, origin: Origin, *, grew: bool) -> Installed:
+def _content(origin: Origin) -> tuple[str, dict[str, str]]:
+    """Return what tells what came from what came another time: the files, or the packages in their versions."""
+    return origin.digest, origin.packages
+
+
+def _installed(row: PluginRow, origin: Origin, *, grew: bool, changed: bool) -> Installed:
     return Installed(
         name=row.name,
         version=row.version,
@@ -329,5 +345,6 @@ def _installed(row: PluginRow, origin: Origin, *, grew: bool) -> Installed:
         declares=row.declares,
         digest=row.digest,
         grew=grew,
+        changed=changed,
         origin=origin,
     )

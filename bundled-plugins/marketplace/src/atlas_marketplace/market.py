@@ -168,9 +168,12 @@ class Market:
         installed = await self._ctx.services.need(INSTALLER).take_in(folder, origin, update=came is not None)
         await self._remember(item.name, None)
         done = Done(item, notes=list(judged.notes))
-        if installed.grew:
-            done.notes.append("It declares something else than before, and waits for your consent.")
-        if installed.state != "on":
+        if installed.grew and installed.state == "waiting":
+            again = f"See it and agree with: atlas plugins enable {item.name}."
+            done.notes.append(f"It declares something else than before, and waits for your consent. {again}")
+        elif installed.state == "waiting":
+            done.notes.append(installed.why)
+        elif installed.state != "on":
             done.notes.append(f"It is off. Turn it on with: atlas plugins enable {item.name}.")
         return done
 
