@@ -98,3 +98,20 @@ def test_a_setting_that_is_set_to_nothing_is_said_so(home: Path) -> None:
 
     assert (near.returncode, "Did you mean place?" in near.stderr) == (1, True)
     assert empty.stdout.startswith("place is empty now;")
+
+
+@pytest.mark.slow  # a process of its own, at a terminal
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such terminals")
+def test_no_is_answered(home: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "ATLAS_HOME": str(home), "HOME": str(home.parent)}
+    command = [sys.executable, "-m", "atlas_kernel", "plugins", "enable", "tidy"]
+    with subprocess.Popen(command, env=environ, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
+        os.write(ours, b"n\n")
+        said, _ = process.communicate(timeout=30)
+    os.close(ours)
+    os.close(theirs)
+
+    assert (process.returncode, said.endswith("[y/N]: tidy stays off.\n")) == (3, True)

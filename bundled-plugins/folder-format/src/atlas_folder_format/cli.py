@@ -80,6 +80,8 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
     holds = any(contents.counts().values()) or (folder / MANIFEST).is_file()
+    if not holds and not contents.report.refused:
+        warnings = ["It holds nothing that Atlas loads."]  # what a folder of a plugin lacks besides is beside the point
     if manifest is not None and holds:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
     refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from atlas_sdk.client import Client
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.manifest_file import in_words
+from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -38,7 +41,8 @@ def install(
         except AtlasError as error:
             error.hint = meant_here(address, Path.cwd()) or error.hint
             raise
-    _show(found, "Installed", json=json)
+        held = texts(client, found["name"])
+    _show(found, "Installed", held, json=json)
 
 
 def update(context: typer.Context, name: str, json: Json = False) -> None:
@@ -46,7 +50,8 @@ def update(context: typer.Context, name: str, json: Json = False) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("plugin.update", {"name": name}, timeout=None)
-    _show(found, "Updated", json=json)
+        held = texts(client, name)
+    _show(found, "Updated", held, json=json)
 
 
 def remove(context: typer.Context, name: str) -> None:
@@ -76,7 +81,16 @@ def meant_here(address: str, here: Path) -> str:
     return ""
 
 
-def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
+def texts(client: Client, name: str) -> list[str]:
+    """Return what a plugin holds that it need not declare: commands, agents and skills, by name."""
+    with suppress(AtlasError):  # a package that is no folder has none, and nothing reads them where that plugin is off
+        names = client.request("plugin.contents", {"name": name})["names"]
+        said = [f"It has {kind}: {', '.join(names[kind])}." for kind in ("commands", "agents", "skills") if names[kind]]
+        return [*said, *(["Nothing uses agents in this version."] if names["agents"] else [])]
+    return []
+
+
+def _show(found: dict[str, Any], done: str, held: Sequence[str] = (), *, json: bool) -> None:
     if json:
         print(json_module.dumps(found, ensure_ascii=False, indent=2))
         return
@@ -90,6 +104,8 @@ def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
     if found["description"]:
         print(found["description"])
     print(f"It declares {in_words(found['declares'])}")
+    for said in held:
+        print(plain(said))
     if found["state"] == "on":
         print("It is on, since it declares what you agreed to.")
     elif found["grew"] and found["state"] == "waiting":
