@@ -131,7 +131,8 @@ def _url(place: str) -> Kind:
     if parts.password or (parts.scheme != "ssh" and parts.username):
         raise RefusedError("An address with a password or a token in it would be kept in the home.", hint="Use ssh.")
     if parts.scheme == "http" and not is_loopback(host):
-        raise RefusedError(f"{place[:80]!r} is not encrypted: anybody on the way could change it.", hint="Use https.")
+        said = f"{place[:80]!r} is not encrypted: anybody on the way could change it."
+        raise RefusedError(said, hint="Use https; http is taken of this computer alone.")
     archive = parts.scheme != "ssh" and parts.path.endswith(ARCHIVES)
     return "archive" if archive else "git"
 

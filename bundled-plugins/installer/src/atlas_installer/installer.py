@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import zipfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
@@ -53,7 +54,12 @@ class Installer:
         async with self._room() as room:
             if address.kind == "wheel":
                 # By our rules first: what unpacks packages takes names and links that no honest wheel has.
-                await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
+                try:
+                    await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
+                except AtlasError as error:
+                    if not zipfile.is_zipfile(address.place):
+                        error.hint = "The wheel is not whole, or no wheel. Build it anew: uv build --wheel."
+                    raise
             if address.kind in ("package", "wheel"):
                 return await self._install_package(address, room, force=force, name=name)
             fetched = await fetch(address, room)
