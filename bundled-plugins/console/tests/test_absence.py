@@ -89,6 +89,11 @@ def test_a_plugin_that_waits_is_told_with_the_way_out_and_its_hooks() -> None:
     )
 
 
+def test_a_plugin_is_named_once() -> None:
+    assert why_absent(row("broken", "The plugin tidy failed.")) == "The plugin tidy failed."
+    assert why_absent(row("broken", "It raised.")) == "tidy: It raised."
+
+
 def test_what_is_not_in_force_is_what_was_agreed_to() -> None:
     broke = row("broken", agreed={"hooks": ["PreToolUse"], "tools": ["sweep"]}, declares={"hooks": ["Stop"]})
 

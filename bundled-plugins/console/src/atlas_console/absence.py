@@ -24,7 +24,7 @@ def absent(rows: Iterable[PluginRow]) -> list[PluginRow]:
 
 def why_absent(row: PluginRow) -> str:
     """Say why a plugin is not on, and what it would do."""
-    why = f"{row.name}: {row.why}"
+    why = row.why if row.why.startswith(f"The plugin {row.name} ") else f"{row.name}: {row.why}"
     if row.state == "waiting":
         why = f"{row.name} waits for your consent: atlas plugins enable {row.name}."
     return " ".join([why, *not_in_force(row)])
