@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -373,3 +374,13 @@ def test_the_skill_that_writes_a_plugin_is_what_it_is_listed_as(tmp_path: Path) 
     assert (matter["name"], matter["description"]) == (skill.name, skill.description)
     assert "$ARGUMENTS" in text
     assert "atlas plugins validate" in text
+
+
+def test_the_skill_names_options_that_there_are(commands: Callable[..., Any], tmp_path: Path) -> None:
+    text = (Path(atlas_workshop.__file__).parent / "skills" / "write-plugin" / "SKILL.md").read_text("utf-8")
+    found = re.search(r"`atlas plugins (new NAME [^`]*)`", text)
+    assert found is not None
+    words = ["weather" if one == "NAME" else str(tmp_path) if one == "." else one for one in found[1].split()]
+
+    assert commands(*words).exit_code == 0
+    assert (tmp_path / "weather" / MANIFEST).is_file()
