@@ -16,13 +16,14 @@ from atlas_kernel.app import App, open_app
 from atlas_marketplace.service import MARKET
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
 from atlas_sdk.homes import Home
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.skills import SKILLS
 
 from ..archives.recipes import recipe, tree
 from ..standins.file_server import Answer, FileServer
-from .conftest import TriedHome, plugin
+from .conftest import TriedHome, plugin, written
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[2]
@@ -351,6 +352,65 @@ async def test_a_plugin_that_is_listed_again_may_be_turned_on_again_or_removed(r
     assert rows["helper"].state == "off"
     assert gone["said"] == "Its data stays."
     assert not (retired.home.folder / "plugins" / "helper").exists()
+
+
+def _a_folder(mark: Path) -> None:
+    (mark / "inner").mkdir(parents=True)
+
+
+def _a_link(mark: Path) -> None:
+    mark.symlink_to(mark.parents[3] / "elsewhere")
+
+
+def _no_text(mark: Path) -> None:
+    mark.write_bytes(b"\xff\xfe")
+
+
+@pytest.mark.parametrize("made", [_a_folder, _a_link, _no_text])
+async def test_a_plugin_that_holds_something_in_the_place_of_the_mark_is_stopped_and_so_is_all_after_it(
+    made: Callable[[Path], None], retired: Shop
+) -> None:
+    plugins = retired.home.folder / "plugins"
+    made(plugins / "helper" / ".claude-plugin" / "retired")
+    with pytest.raises(MisuseError):
+        read_manifest(plugins / "helper", source="folder")
+    async with retired.opened() as call:
+        found = await call("marketplace.list")
+
+    assert row(found, "helper")["retired"]
+    assert (plugins / "helper" / ".claude-plugin" / "retired").read_text() == (
+        "The marketplace retired helper, and it was stopped here: It leaked."
+    )
+    assert not (retired.home.folder / "elsewhere").exists()
+    assert not (retired.home.folder / "skills" / "tips").exists()
+
+
+async def test_what_cannot_be_stopped_holds_up_neither_the_rest_nor_the_list(retired: Shop) -> None:
+    (retired.home.folder / "mcp.json").write_text("no JSON")
+    records = retired.home.folder / "plugin-data" / "marketplace" / "records.json"
+    kept = json.loads(records.read_text())
+    records.write_text(json.dumps({**kept, "servers": {}}))
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "plugin.json").unlink()
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin").rmdir()
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin").write_text("a file where a folder belongs")
+    async with retired.opened() as call:
+        found = await call("marketplace.list")
+
+    assert row(found, "tips")["retired"]
+    assert not (retired.home.folder / "skills" / "tips").exists()
+    assert (retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "retired").is_file()
+
+
+@pytest.mark.parametrize("inside", ["retired", "retired/why"])
+async def test_a_plugin_that_brings_the_mark_of_one_that_was_stopped_is_refused(inside: str, shop: Shop) -> None:
+    shop.item("helper", "plugin")
+    shop.code({**plugin(), f".claude-plugin/{inside}": "The marketplace retired helper."})
+    source = written(shop.folder / "helper", {**plugin(), f".claude-plugin/{inside}": "x"})
+    async with shop.opened() as call:
+        with pytest.raises(RefusedError, match="the mark of a plugin that was stopped"):
+            await call("marketplace.install", name="helper")
+        with pytest.raises(RefusedError, match="the mark of a plugin that was stopped"):
+            await call("plugin.install", address=str(source))
 
 
 async def test_a_retired_plugin_is_not_said_to_be_up_to_date(retired: Shop) -> None:

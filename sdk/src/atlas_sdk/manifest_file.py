@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,8 +66,8 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     """
     path = folder / MANIFEST
     if source == "folder":
-        if (folder / RETIRED).is_file():
-            raise ManifestError((folder / RETIRED).read_text("utf-8", "replace")[:_RETIRED_CHARS])
+        if has_retired(folder):
+            raise ManifestError(_why_retired(folder))
         return _whole_manifest(folder, path, raw_manifest(folder, Report()), source, "", "")
     try:
         found = json.loads(path.read_text("utf-8"))
@@ -81,6 +83,27 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     if source == "package":
         return _whole_manifest(folder, path, found, source, module, distribution)
     return _Reader(path, found).manifest(folder, source, module, distribution)
+
+
+def has_retired(folder: Path) -> bool:
+    """Whether a plugin's folder has the mark of one that was stopped, or anything else in its place.
+
+    What is no readable mark counts as one: a plugin could otherwise keep the mark off by what it holds.
+    """
+    return os.path.lexists(folder / RETIRED)
+
+
+def _why_retired(folder: Path) -> str:
+    mark = folder / RETIRED
+    with suppress(OSError):
+        if mark.is_file() and not mark.is_symlink() and (text := _beginning(mark).strip()):
+            return text
+    return f"{mark} marks the plugin as stopped, and does not say why. Take it away where you know better."
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(4 * _RETIRED_CHARS).decode("utf-8", "replace")[:_RETIRED_CHARS]
 
 
 def plugin_folders(home: Path) -> list[Path]:

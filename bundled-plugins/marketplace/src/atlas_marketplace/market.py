@@ -279,16 +279,25 @@ class Market:
         return "Its entry in mcp.json is gone."
 
     async def _stop_retired(self, listing: Listing) -> None:
-        """Stop what was installed and is retired by now: a plugin may not be turned on, a skill and a server go."""
+        """Stop what was installed and is retired by now: a plugin may not be turned on, a skill and a server go.
+
+        One that cannot be stopped is tried again with the next reading, and holds up neither the others nor the list.
+        """
         known = await self.retired()
         for name, one in sorted((await self.came()).items()):
             item = listing.items.get(name)
             if item is None:
                 continue
-            if item.retired:
-                await self._stop(one, item.retired)
-            elif one.kind == "plugin" and (name in known):
-                await self._let_go(name)
+            try:
+                if item.retired:
+                    await self._stop(one, item.retired)
+                elif one.kind == "plugin" and (name in known):
+                    await self._let_go(name)
+            except Exception as error:  # noqa: BLE001  # whatever one holds, those after it must stop, too
+                self._ctx.logger.warning(
+                    "A retired item of the marketplace could not be stopped whole",
+                    extra={"item": name, "why": str(error)},
+                )
 
     async def _stop(self, one: Came, why: str) -> None:
         if one.kind == "plugin":
@@ -297,8 +306,9 @@ class Market:
             # Off first: the mark alone would leave the choice to be on, for the day the mark goes.
             with suppress(NotFoundError):
                 await self._ctx.services.need(PLUGINS).disable(one.name)
-            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
         await self._remember(one.name, Retired(kind=one.kind, why=why))
+        if one.kind == "plugin":
+            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
         if one.kind == "plugin":
             await self._ctx.services.need(PLUGINS).refresh(one.name)
         else:
