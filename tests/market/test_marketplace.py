@@ -14,7 +14,7 @@ import pytest
 
 from atlas_kernel.app import App, open_app
 from atlas_marketplace.service import MARKET
-from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, RefusedError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.plugins import PLUGINS
@@ -411,6 +411,60 @@ async def test_a_plugin_that_brings_the_mark_of_one_that_was_stopped_is_refused(
             await call("marketplace.install", name="helper")
         with pytest.raises(RefusedError, match="the mark of a plugin that was stopped"):
             await call("plugin.install", address=str(source))
+
+
+MCP_ITEM = """name: docs
+kind: mcp
+title: D
+server: {url: 'https://%s/mcp', headers: {Authorization: 'Bearer ${%s}'}}
+secrets: [{name: %s}]
+"""
+
+
+@pytest.fixture
+def with_vault(shop: Shop) -> Shop:
+    choices = shop.home.folder / "plugin-data" / "plugins.json"
+    choices.write_text(json.dumps({**json.loads(choices.read_text()), "vault": {"on": True}}))
+    return shop
+
+
+async def test_a_server_gets_a_key_that_is_stored_already_only_when_the_user_agrees(with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", "TEAM_KEY", "TEAM_KEY"))
+    with_vault.item("tips")
+    with_vault.code(
+        {"SKILL.md": "---\nname: tips\ndescription: T.\nmetadata:\n  requires:\n    mcp: [docs]\n---\nHelp.\n"}
+    )
+    async with with_vault.opened() as call:
+        await call("secret.set", name="TEAM_KEY", value="sk-of-the-team")
+        for name in ("docs", "tips"):
+            with pytest.raises(NeedsConsentError, match=r"TEAM_KEY.*evil\.example\.test") as asked:
+                await call("marketplace.install", name=name)
+        assert not (with_vault.home.folder / "mcp.json").exists()
+        await call("marketplace.install", name="docs", give_keys=True)
+        with_vault.add("docs", MCP_ITEM % ("evil.example.test/other", "TEAM_KEY", "TEAM_KEY"))
+        same_host = await call("marketplace.update", name="docs")
+        with_vault.add("docs", MCP_ITEM % ("worse.example.test", "TEAM_KEY", "TEAM_KEY"))
+        with pytest.raises(NeedsConsentError, match=r"worse\.example\.test"):
+            await call("marketplace.update", name="docs")
+
+    assert asked.value.code == "gives_stored_keys"
+    assert same_host["changed"]
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "HELPER_TOKEN"])
+async def test_a_key_of_a_model_provider_or_a_plugin_goes_to_no_server(name: str, with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", name, name))
+    written(with_vault.home.folder / "plugins" / "helper", plugin(secrets=["HELPER_TOKEN"]))
+    async with with_vault.opened() as call:
+        with pytest.raises(RefusedError, match=f"{name}, the key of"):
+            await call("marketplace.install", name="docs", give_keys=True)
+
+
+async def test_a_sign_in_goes_to_no_server(with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", "MCP_LOGIN_NOTES_1A2B", "MCP_LOGIN_NOTES_1A2B"))
+    async with with_vault.opened() as call:
+        with pytest.raises(RefusedError, match="a sign-in that Atlas keeps"):
+            await call("marketplace.install", name="docs", give_keys=True)
 
 
 async def test_a_retired_plugin_is_not_said_to_be_up_to_date(retired: Shop) -> None:

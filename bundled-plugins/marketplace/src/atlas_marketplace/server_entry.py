@@ -41,11 +41,26 @@ def server_faults(server: Mapping[str, Json], secrets: set[str]) -> list[str]:
         faults += list(_remote(server))
     else:
         faults += list(_local(str(server.get("command", "")), [str(one) for one in server.get("args") or []]))
-    named = {found for text in _texts(server) for found in _VARIABLE.findall(text)}
-    faults += [f"Its server reads {name!r}, which its secrets do not name." for name in sorted(named - secrets)]
+    faults += [
+        f"Its server reads {name!r}, which its secrets do not name." for name in sorted(names_read(server) - secrets)
+    ]
     if found := secrets_in(json.dumps(server)):
         faults.append(f"Its server holds what looks like a secret ({found[0]}). Write ${{NAME}} and name it.")
     return faults
+
+
+def names_read(server: Mapping[str, Json]) -> set[str]:
+    """Return the names that an entry's placeholders read from the vault."""
+    return {found for text in _texts(server) for found in _VARIABLE.findall(text)}
+
+
+def receiver(server: Mapping[str, Json]) -> str:
+    """Return who gets what an entry reads: the host of its address, or the program that is started."""
+    if "url" in server:
+        return urlsplit(str(server["url"])).netloc or str(server["url"])
+    args = server.get("args")
+    words = [str(server.get("command")), *map(str, args if isinstance(args, list) else [])]
+    return f"the program {' '.join(words)}"
 
 
 def _misshapen(server: Mapping[str, Json]) -> Iterator[str]:
