@@ -467,6 +467,36 @@ async def test_a_sign_in_goes_to_no_server(with_vault: Shop) -> None:
             await call("marketplace.install", name="docs", give_keys=True)
 
 
+async def test_an_item_that_changes_its_kind_replaces_nothing_of_ones_own(shop: Shop) -> None:
+    skills, plugins = shop.home.folder / "skills", shop.home.folder / "plugins"
+    for name, kind, sha in (("tips", "skill", "a" * 40), ("helper", "plugin", "b" * 40)):
+        shop.item(name, kind, sha=sha)
+    shop.code({"SKILL.md": SKILL.format(name="tips")}, sha="a" * 40)
+    shop.code(plugin(), sha="b" * 40)
+    own = written(shop.folder / "tips", plugin("tips"))
+    async with shop.opened() as call:
+        for name in ("tips", "helper"):
+            await call("marketplace.install", name=name)
+        written(skills / "helper", {"SKILL.md": "My own.\n"})
+        await call("plugin.install", address=str(own))
+        shop.item("helper", "skill", sha="c" * 40)
+        shop.item("tips", "plugin", sha="d" * 40)
+        shop.code({"SKILL.md": SKILL.format(name="helper")}, sha="c" * 40)
+        shop.code(plugin("tips", "6.6.6"), sha="d" * 40)
+        for name in ("tips", "helper"):
+            with pytest.raises(RefusedError, match=f"{name} is of the kind"):
+                await call("marketplace.update", name=name, force=True)
+        servers = {"tips": {"command": "mine"}}
+        (shop.home.folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        shop.add("tips", "name: tips\nkind: mcp\ntitle: D\nserver: {url: 'https://x.example.test/mcp'}\n")
+        with pytest.raises(RefusedError, match="tips is of the kind"):
+            await call("marketplace.update", name="tips", force=True)
+
+    assert (skills / "helper" / "SKILL.md").read_text() == "My own.\n"
+    assert read_manifest(plugins / "tips", source="folder").version == "0.1.0"
+    assert json.loads((shop.home.folder / "mcp.json").read_text()) == {"mcpServers": servers}
+
+
 async def test_a_retired_plugin_is_not_said_to_be_up_to_date(retired: Shop) -> None:
     async with retired.opened() as call:
         with pytest.raises(RefusedError, match="retired helper: It leaked"):

@@ -141,6 +141,7 @@ class Market:
             if came is None:
                 raise NotFoundError(f"{name} is not installed.", hint=f"Install it: atlas marketplace install {name}.")
             _refuse_retired(item)
+            _refuse_other_kind(item, came)
             is_changed = await self._is_changed(came)
             if _pin(item) == came.pin and not (is_changed and force):
                 return None
@@ -355,6 +356,15 @@ def _refuse_retired(item: Item) -> None:
         raise RefusedError(
             f"The marketplace retired {item.name}: {item.retired.rstrip('.')}.",
             hint="Look for another: atlas marketplace list.",
+        )
+
+
+def _refuse_other_kind(item: Item, came: Came) -> None:
+    """Refuse an item that is something else than what came: it would take the place of what is nobody's but yours."""
+    if came.kind != ("plugin" if item.kind == "executor" else item.kind):
+        raise RefusedError(
+            f"{item.name} is of the kind {item.kind} in the marketplace now, and of the kind {came.kind} here.",
+            hint=f"Take it away with: atlas marketplace remove {item.name}. Then install it, if you want the new one.",
         )
 
 
