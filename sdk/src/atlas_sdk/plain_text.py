@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+
+from .values import Json
 
 # C0 and C1 but tab and line feed, and what turns the direction of writing (Unicode 16, Bidi_Control).
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -15,6 +18,12 @@ def plain(text: str) -> str:
     becomes U+FFFD, so that it is seen that something was there.
     """
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def plain_json(value: Json) -> str:
+    """Return a value as JSON that a terminal may be shown: the same value, its control characters written out."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 # Letters that are printed and seen by nobody.
