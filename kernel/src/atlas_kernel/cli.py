@@ -12,6 +12,7 @@ from typing import Any
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand
+from atlas_sdk.plain_text import plain
 
 from . import __version__
 from .consent import Choices
@@ -33,9 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         error = lone(raised) if isinstance(raised, BaseExceptionGroup) else raised
         if error is None:
             raise
-        sys.stderr.write(f"{error.message}\n")
-        if error.hint:
-            sys.stderr.write(f"{error.hint}\n")
+        sys.stderr.write(plain("".join(f"{said}\n" for said in (error.message, error.hint) if said)))
         return int(error.exit_code)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)

@@ -19,6 +19,7 @@ from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, digest, kebab
+from atlas_sdk.plain_text import one_line, plain, plain_json
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
@@ -41,7 +42,7 @@ def validate(
         raise NotFoundError(f"There is no folder {place}.", hint=_elsewhere(terminal.home, place))
     found = checked(terminal, place)
     if json:
-        _write(json_module.dumps(found, ensure_ascii=False, indent=2))
+        _write(plain_json(found))
     else:
         _say(found)
     if not found["loads"]:
@@ -59,13 +60,13 @@ def log(
     with terminal.connect() as client:
         entries = client.request("plugin.log", {"name": name, "limit": limit})["entries"]
     if json:
-        sys.stdout.write(json_module.dumps(entries, ensure_ascii=False, indent=2) + "\n")
+        _write(plain_json(entries))
         return
     for entry in entries:
-        what = " ".join(entry["what"].split())
-        sys.stdout.write(f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {what[:100]}\n")
+        line = f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {entry['what'][:100]}"
+        _write(one_line(line).rstrip())
     if not entries:
-        sys.stdout.write(f"{name} did nothing that was noted.\n")
+        _write(f"{name} did nothing that was noted.")
 
 
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
@@ -190,4 +191,4 @@ def _elsewhere(home: Path, folder: Path) -> str:
 
 def _write(text: str) -> None:
     """Print text in which the name of a file may be no text at all."""
-    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    sys.stdout.write(plain(text.encode("utf-8", "replace").decode()) + "\n")

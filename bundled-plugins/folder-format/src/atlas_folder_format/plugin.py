@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,7 @@ from .environment import filled, places
 from .history import noted_command
 from .hooks import hook_commands
 from .mcp import mcp_server
+from .programs import placed
 from .prompts import slash_command
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("atlas_"))
@@ -99,6 +101,7 @@ class _Folder:
         self._ctx = ctx
         self._contents = contents
         self._later = Background(ctx)
+        self._programs: Path | None = None
         self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
         hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
         self._hooks = [hook_commands(ctx, hooks, config, self._later.later)] if hooks else []
@@ -147,7 +150,10 @@ class _Folder:
         ]
 
     def paths(self) -> list[Any]:
-        return [self._ctx.folder / "bin"] if self._contents.parts.programs else []
+        if self._contents.parts.programs and self._programs is None:  # once: a generation is built more often
+            place = self._ctx.home / "cache" / "programs" / self._ctx.name
+            self._programs = placed(self._ctx.folder, self._contents.parts.programs, place)
+        return [self._programs] if self._programs is not None else []
 
     def providers(self) -> list[Provider]:
         if self._providers is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from atlas_sdk.client import Client
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.manifest_file import in_words
-from atlas_sdk.plain_text import plain
+from atlas_sdk.plain_text import one_line, plain, plain_json
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -59,7 +58,7 @@ def remove(context: typer.Context, name: str) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         client.request("plugin.remove", {"name": name}, timeout=None)
-    print(f"{name} is removed. Its data stays.")
+    print(plain(f"{name} is removed. Its data stays."))
 
 
 def absolute(address: str, here: Path) -> str:
@@ -92,25 +91,26 @@ def texts(client: Client, name: str) -> list[str]:
 
 def _show(found: dict[str, Any], done: str, held: Sequence[str] = (), *, json: bool) -> None:
     if json:
-        print(json_module.dumps(found, ensure_ascii=False, indent=2))
+        print(plain_json(found))
         return
     origin = found["origin"]
     # A package's commit is its version, which stands there already.
     commit = f" ({origin['commit'][:12]})" if origin["commit"] not in ("", found["version"]) else ""
     if not found["changed"]:
-        print(f"{found['name']} is at {found['version']}{commit} as before, from {origin['address']}.")
+        print(one_line(f"{found['name']} is at {found['version']}{commit} as before, from {origin['address']}."))
     else:
-        print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
+        print(one_line(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}."))
     if found["description"]:
-        print(found["description"])
-    print(f"It declares {in_words(found['declares'])}")
+        print(one_line(found["description"]))
+    print(plain(f"It declares {in_words(found['declares'])}"))
     for said in held:
-        print(plain(said))
+        print(one_line(said))
     if found["state"] == "on":
         print("It is on, since it declares what you agreed to.")
     elif found["grew"] and found["state"] == "waiting":
-        print(f"It declares something else than before. See it and agree with: atlas plugins enable {found['name']}.")
+        how = f"See it and agree with: atlas plugins enable {found['name']}."
+        print(plain(f"It declares something else than before. {how}"))
     elif found["why"]:
-        print(found["why"])
+        print(plain(found["why"]))
     else:
-        print(f"It is off. Turn it on with: atlas plugins enable {found['name']}.")
+        print(plain(f"It is off. Turn it on with: atlas plugins enable {found['name']}."))

@@ -74,6 +74,11 @@ class Installer:
     async def take_in(self, folder: Path, origin: Origin, *, force: bool = False, update: bool = False) -> Installed:
         async with self._room() as room:
             name = read_manifest(folder, source="folder").name if update else ""
+            if name and (await self._origin(name)).kind != origin.kind:
+                raise RefusedError(
+                    f"The plugin {name} that is here came in another way, and is not replaced.",
+                    hint=f"Remove it first: atlas plugins remove {name}.",
+                )
             return await self._place(room, folder, origin, force=force, name=name)
 
     async def _place(

@@ -13,7 +13,7 @@ from atlas_sdk.contents import compiled_files
 from atlas_sdk.errors import RefusedError
 from atlas_sdk.installed import own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import MANIFEST, plugin_folders, read_manifest
+from atlas_sdk.manifest_file import MANIFEST, RETIRED, has_retired, plugin_folders, read_manifest
 from atlas_sdk.marketplace_entry import MARKETPLACE, entry_as_manifest
 
 _AS_PACKAGE = (
@@ -57,6 +57,11 @@ def checked(folder: Path, *, name: str = "") -> Manifest:
 
     ``name`` is what its folder is called where a person chose that folder. Raises AtlasError with the reason.
     """
+    if has_retired(folder):
+        raise RefusedError(
+            f"It brings {RETIRED.as_posix()}, the mark of a plugin that was stopped, which only Atlas puts there.",
+            hint="Ask its author for one without it.",
+        )
     written = _as_written(folder / MANIFEST)
     if compiled := compiled_files(folder):
         raise RefusedError(
