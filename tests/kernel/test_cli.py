@@ -17,7 +17,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which the package ``extra`` is on, whose command ``plugins greet`` stands in console's group."""
     home = tmp_path / "home"
     monkeypatch.setenv("ATLAS_HOME", str(home))
-    monkeypatch.setattr(sys, "path", [*sys.path])
     beside = home / "plugins" / ".packages"
     package = beside / "atlas_extra"
     (package / ".claude-plugin").mkdir(parents=True)
@@ -34,6 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: atlas-extra\nVersion: 1\n")
     (metadata / "entry_points.txt").write_text("[atlas.plugins]\nextra = atlas_extra\n")
+    (metadata / "RECORD").write_text("atlas_extra/__init__.py,,\natlas_extra/cli.py,,\n")
     manifest = read_manifest(package, source="package", module="atlas_extra")
     (home / "plugin-data").mkdir()
     chosen = {"extra": {"on": True, "consent": digest(manifest)}}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
+from atlas_sdk.beside import offer_all
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand
@@ -58,6 +59,7 @@ def _run(arguments: list[str]) -> int:
         for manifest in found.manifests.values()
         if choices.wants(manifest) and choices.consented(manifest)
     }
+    offer_all(manifests.values())
     commands = {VERSION.name: VERSION}
     # What came with Atlas goes first, so that no other plugin takes the name of a command of it.
     for manifest in sorted(manifests.values(), key=lambda one: one.source != "bundled"):

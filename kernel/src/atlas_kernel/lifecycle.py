@@ -11,6 +11,7 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.beside import offer, withdraw
 from atlas_sdk.context import Clock
 from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
 from atlas_sdk.events import PluginChanged
@@ -185,6 +186,7 @@ class Plugins:
 
     async def _import(self, context: Context) -> object:
         manifest = context.manifest
+        offer(manifest)
         if str(FOLDERS) in manifest.requires:
             with anyio.move_on_after(LOAD_SECONDS):
                 implementation, error = await caught(self._registry.need(FOLDERS).load, manifest, context)
@@ -222,6 +224,7 @@ class Plugins:
     def _unregister(self, manifest: Manifest) -> None:
         self.manager.unregister(manifest.name)
         self._registry.remove(manifest.name)
+        withdraw(manifest)
         for section in manifest.sections:
             self._settings.remove(section)
 
