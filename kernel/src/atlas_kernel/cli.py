@@ -10,14 +10,13 @@ from copy import deepcopy
 from typing import Any
 
 from atlas_sdk.beside import offer_all
-from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
+from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, lone
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand
 
 from . import __version__
 from .consent import Choices
 from .discovery import discover
-from .guard import lone
 from .terminal import HomeTerminal
 
 VERSION = CliCommand("version", "Print the installed version.", "atlas_kernel.cli:version")

@@ -17,6 +17,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoun
 from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
+from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import declared, digest
 from atlas_sdk.services.folders import FOLDERS
@@ -70,6 +71,8 @@ class Plugins:
         self.manager = Manager()
         self.why: dict[str, str] = {}
         self._look()
+        self._loading = Loading(home)
+        self.why.update(self._loading.left())
 
     def _look(self) -> None:
         """Find what plugins there are. One that is gone or cannot be read has a manifest of its name alone."""
@@ -136,7 +139,7 @@ class Plugins:
     async def _try_load(self, manifest: Manifest) -> None:
         bundled = manifest.source == "bundled"
         try:
-            with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
+            with self._loading.of(manifest), anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
                 await self._load(manifest)
             if limit.cancelled_caught:
                 self._unregister(manifest)
@@ -371,6 +374,7 @@ class Plugins:
             raise MisuseError(f"The plugin {name} stays on: Atlas's own commands run on it.")
         async with self._lock:
             self._choices.turn(name, on=False)
+            self._loading.forget(name)
             self.why.pop(name, None)
             if name in self.manager.on:
                 gone = self._dependents(name)
