@@ -13,6 +13,7 @@ import trio
 
 from atlas_kernel.app import open_app
 from atlas_kernel.consent import Choices
+from atlas_sdk import hookspecs
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.loading import Loading
@@ -23,6 +24,11 @@ from atlas_sdk.tools import Tool
 from ..journeys.conftest import AtlasHome
 from .conftest import OpenHome
 
+HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("atlas_"))
+BY_NAME = {
+    "atlas_tools", "atlas_methods", "atlas_commands", "atlas_providers", "atlas_instructions", "atlas_services",
+    "atlas_settings",
+}  # fmt: skip
 pytestmark = pytest.mark.anyio
 ENDS: list[type[BaseException]] = [SystemExit, KeyboardInterrupt, GeneratorExit, BaseException]
 FOREIGN = Manifest(name="extra", source="package", module="extra", on=True, tools=("extra_tool",))
@@ -52,6 +58,43 @@ async def test_a_hook_that_would_end_atlas_costs_its_plugin_alone(
         found = await row(app, "extra")
 
     assert (found.state, "enough" in found.why) == ("broken", True)
+
+
+class Raising:
+    """What looks like a list and an item, and is neither."""
+
+    @property
+    def name(self) -> str:
+        raise RuntimeError("no name")
+
+
+class NoList(list[Any]):
+    def __iter__(self) -> Any:
+        raise RuntimeError("no items")
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer"),
+    [
+        *((hook, ["no such thing"]) for hook in HOOKS if hook != "atlas_checks"),
+        *((hook, [Raising()]) for hook in ("atlas_tools", "atlas_methods", "atlas_commands", "atlas_channels")),
+        ("atlas_tools", NoList(["item"])),
+    ],
+)
+async def test_an_answer_that_is_something_else_costs_its_plugin_alone(
+    open_home: OpenHome, hook: str, answer: list[Any]
+) -> None:
+    class Wrong:
+        pass
+
+    setattr(Wrong, hook, hookimpl(lambda self: answer))
+    names = Manifest(name="extra", source="bundled", on=True, tools=("*",), channels=("*",))
+    async with open_home(extra={"extra": (names, Wrong())}) as app:
+        await anyio.wait_all_tasks_blocked()
+        found = await row(app, "extra")
+
+    # A hook whose answers other plugins read keeps what those leave out.
+    assert found.state == ("broken" if hook in BY_NAME else found.state)
 
 
 @pytest.mark.parametrize("kind", [*ENDS, trio.Cancelled])

@@ -55,13 +55,13 @@ def _run(arguments: list[str]) -> int:
     choices = Choices(home.data / "plugins.json")
     manifests = {
         manifest.name: manifest
-        for manifest in found.manifests.values()
+        # What came with Atlas goes first, so that no other plugin takes a command's name of it, or its client's place.
+        for manifest in sorted(found.manifests.values(), key=lambda one: one.source != "bundled")
         if choices.wants(manifest) and choices.consented(manifest)
     }
     offer_all(manifests.values())
     commands = {VERSION.name: VERSION}
-    # What came with Atlas goes first, so that no other plugin takes the name of a command of it.
-    for manifest in sorted(manifests.values(), key=lambda one: one.source != "bundled"):
+    for manifest in manifests.values():
         for command in manifest.cli:
             commands.setdefault(command.name, command)
     brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}

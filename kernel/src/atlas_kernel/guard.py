@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from atlas_sdk.errors import AtlasError, is_plain
+from atlas_sdk.errors import AtlasError, is_plain, sentence
 from atlas_sdk.stopping import cancellation
 
 T = TypeVar("T")
@@ -21,16 +21,6 @@ class PluginFailed(AtlasError):
         self.error = error
         said = sentence(error)
         super().__init__(f"The plugin {plugin} failed while {doing}: {said}", code="plugin_failed")
-
-
-def sentence(error: BaseException) -> str:
-    """Return an error as one sentence: an AtlasError's own, else its type and message."""
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        return sentence(error.exceptions[0])
-    if isinstance(error, AtlasError):
-        return str(error)
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def attributed(plugin: str, doing: str, call: Callable[..., T], *arguments: Any) -> T:

@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from atlas_sdk.beside import offer, withdraw
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError, sentence
 from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
@@ -27,7 +27,7 @@ from atlas_sdk.services.store import STORE
 from .consent import Choices
 from .discovery import Found
 from .events import Bus
-from .guard import PluginFailed, attributed, caught, logged, sentence
+from .guard import PluginFailed, attributed, caught, logged
 from .plugins import Context, Manager, Plugin
 from .runtime import Generations, build
 from .services import Registry
@@ -162,7 +162,7 @@ class Plugins:
             for _, kind in self.manager.contributions("atlas_settings", only=name):
                 if kind.section not in manifest.sections:
                     raise MisuseError(f"its manifest does not name the section {kind.section!r}.")
-                self._settings.add(kind)
+                self._settings.add(kind, owner=name)
             offered = {str(item.key): item for _, item in self.manager.contributions("atlas_services", only=name)}
             for service, item in offered.items():
                 if service not in manifest.provides:
@@ -228,8 +228,7 @@ class Plugins:
         self.manager.unregister(manifest.name)
         self._registry.remove(manifest.name)
         withdraw(manifest)
-        for section in manifest.sections:
-            self._settings.remove(section)
+        self._settings.remove(manifest.name)
 
     def _rebuild(self) -> None:
         """Build the next generation; a plugin whose answer will not do is taken out, and the rest built again."""
@@ -338,8 +337,9 @@ class Plugins:
         return self._found.manifests[name]
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
-        manifest = self._named(name)
         async with self._lock:
+            self._look()  # what is agreed to is what is there
+            manifest = self._named(name)
             if name in self.manager.on:
                 return self._row(manifest)
             if name in self._found.broken:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import anyio
 
-from atlas_sdk.errors import AtlasError, is_plain
+from atlas_sdk.errors import AtlasError, is_plain, sentence
 from atlas_sdk.events import ModelRestarted, Noticed, TextStreamed, TurnEnded
 from atlas_sdk.hooks import TurnRequest
 from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
@@ -19,7 +19,7 @@ from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
-from .guard import caught, log, sentence
+from .guard import caught, log
 from .live import Live
 from .model import Models
 from .prefix import load_prefix, make_prefix

@@ -95,3 +95,13 @@ def lone(group: BaseExceptionGroup[BaseException]) -> AtlasError | None:
     """Return the AtlasError a group comes down to, or None where something else is in it, too."""
     inner = [lone(one) if isinstance(one, BaseExceptionGroup) else one for one in group.exceptions]
     return inner[0] if inner and all(isinstance(one, AtlasError) for one in inner) else None  # type: ignore[return-value]
+
+
+def sentence(error: BaseException) -> str:
+    """Return an error as one sentence: an AtlasError's own, else its type and message."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return sentence(error.exceptions[0])
+    if isinstance(error, AtlasError):
+        return str(error)
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -36,7 +36,9 @@ class Folders:
         folder = Path(manifest.folder)
         read = partial(read_contents, package=bool(manifest.module))
         contents = await anyio.to_thread.run_sync(read, folder, manifest.name)
-        if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
+        adds = contents.parts.adds()
+        whole = contents.parts.fingerprint() if adds else ""  # what is said for a person to read may be cut
+        if (adds, whole) != (manifest.adds, manifest.fingerprint):  # with which its owner agreed to the manifest
             raise MisuseError(
                 f"The plugin {manifest.name} changed while it was being turned on.",
                 hint=f"Look at it again: atlas plugins enable {manifest.name}.",
