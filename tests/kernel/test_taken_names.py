@@ -109,8 +109,8 @@ def test_the_client_of_a_running_server_is_the_one_that_came_with_atlas(
     given: list[list[str]] = []
 
     class Told(HomeTerminal):
-        def __init__(self, home: Home, manifests: Any) -> None:
-            super().__init__(home, manifests)
+        def __init__(self, home: Home, manifests: Any, owner: Manifest | None = None) -> None:
+            super().__init__(home, manifests, owner)
             given.append([name for name, one in manifests.items() if one.client])
 
     monkeypatch.setattr("atlas_kernel.cli.HomeTerminal", Told)

@@ -12,7 +12,8 @@ from typing import Any
 from atlas_sdk.beside import offer_all
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, lone
 from atlas_sdk.homes import Homes
-from atlas_sdk.manifest import CliCommand
+from atlas_sdk.manifest import CliCommand, Manifest
+from atlas_sdk.manifest_file import FOLDER_COMMAND
 
 from . import __version__
 from .consent import Choices
@@ -61,9 +62,11 @@ def _run(arguments: list[str]) -> int:
     }
     offer_all(manifests.values())
     commands = {VERSION.name: VERSION}
+    owners: dict[str, Manifest] = {}
     for manifest in manifests.values():
         for command in manifest.cli:
-            commands.setdefault(command.name, command)
+            if commands.setdefault(command.name, command) is command and command.target != FOLDER_COMMAND:
+                owners[command.name] = manifest  # what runs a folder's commands is Atlas's own
     brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}
     name = words if (words := " ".join(rest[:2])) in brought else "".join(rest[:1])
     if not completing and (not rest or name in ("--help", "-h", "help")):
@@ -79,7 +82,7 @@ def _run(arguments: list[str]) -> int:
         raise MisuseError(f"There is no command {name!r}.", hint=f"{hint}atlas --help lists them.")
     group = [commands[one] for one in commands if one.startswith(f"{name} ") and rest[1:2] in ([], ["--help"])]
     chosen = list(commands.values()) if completing else [commands[name], *group]
-    return _invoke(tree(chosen), rest, HomeTerminal(home, manifests))
+    return _invoke(tree(chosen), rest, HomeTerminal(home, manifests, owners.get(name)))
 
 
 def _global_options(arguments: list[str]) -> tuple[str | None, list[str]]:

@@ -15,6 +15,7 @@ from atlas_sdk import hookspecs
 from atlas_sdk.context import Clock
 from atlas_sdk.contributed import contributed
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.granted import granted
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services import Services
@@ -43,7 +44,8 @@ class Context:
         self.folder = Path(manifest.folder)
         self.logger = logging.getLogger(f"atlas.plugin.{manifest.name}")
         self.clock = clock
-        self.services = services
+        self.services = granted(manifest, services)
+        self._services = services
         self.stops: list[Callable[[], Awaitable[None] | None]] = []
         self._data_folder = home.data / manifest.name
         self._settings = settings
@@ -63,7 +65,7 @@ class Context:
     async def secret(self, name: str) -> str | None:
         if name not in {secret.name for secret in self.manifest.secrets}:
             raise MisuseError(f"The plugin {self.name} does not declare a secret {name!r}.")
-        return await self.services.need(VAULT).get(name)
+        return await self._services.need(VAULT).get(name)
 
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         self.stops.append(stop)
@@ -145,8 +147,6 @@ class Manager:
         for plugin in sorted(wanted, key=lambda one: (one.manifest.source != "bundled", one.manifest.name)):
             name = plugin.manifest.name
             arguments = (plugin.context,) if "ctx" in found[name].argnames else ()
-            doing = f"answering {hook}"
-            answer = attributed(name, doing, found[name].function, *arguments)
-            items = attributed(name, doing, contributed, hook, answer)
+            items = attributed(name, f"answering {hook}", contributed, hook, found[name].function, *arguments)
             added.extend((plugin, item) for item in items)
         return added

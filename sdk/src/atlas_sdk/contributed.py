@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .errors import MisuseError
@@ -18,11 +19,13 @@ _FIELDS: dict[str, dict[str, type]] = {
 }
 
 
-def contributed(hook: str, answer: object) -> list[Any]:
-    """Return the items of a hook's answer. Raises MisuseError for what is no list or has not the fields it needs.
+def contributed(hook: str, implementation: Callable[..., object], *arguments: object) -> list[Any]:
+    """Call a hook's implementation and return the items of its answer.
 
-    What it raises by being looked at passes through.
+    Raises MisuseError for what is no list or has not the fields it needs. What it raises by being called or looked at
+    passes through.
     """
+    answer = implementation(*arguments)
     if not isinstance(answer, list | tuple):
         raise MisuseError(f"it returned {type(answer).__name__} where a list is due")
     items = list(answer)

@@ -27,7 +27,8 @@ _LOADS = itertools.count(1)
 class Folders:
     """Loads plugin folders, and remembers what each one held."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: PluginContext) -> None:
+        self._own = own
         self.loaded: dict[str, Contents] = {}
         self._packages = Packages()
 
@@ -45,10 +46,10 @@ class Folders:
             )
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
-        ctx = AuditedContext(ctx)
-        python = await self._register(folder, manifest, ctx) if contents.parts.python else None
+        behalf = AuditedContext(ctx, services=self._own.services)
+        python = await self._register(folder, manifest, behalf) if contents.parts.python else None
         self.loaded[manifest.name] = contents
-        return folder_plugin(ctx, contents, python)
+        return folder_plugin(behalf, contents, python, handed=AuditedContext(ctx))
 
     async def _register(self, folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
         from atlas_sdk.register import run_register
