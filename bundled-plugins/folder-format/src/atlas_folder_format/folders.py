@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import itertools
 import sys
 from functools import partial
@@ -13,7 +12,8 @@ from types import ModuleType
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import AtlasError, MisuseError
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.folder_source import PREFIX, folder_spec
 from atlas_sdk.manifest import Manifest
 
 from .audit import AuditedContext
@@ -59,7 +59,7 @@ class Folders:
             load = partial(self._packages.imported, manifest.module, folder)
         else:
             # A name of its own a load: the turns that run keep the module they began with.
-            name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
+            name = f"{PREFIX}{manifest.name.replace('-', '_')}_{next(_LOADS)}"
             ctx.on_unload(lambda: _forget(name))
             load = partial(_imported, name, folder)
         # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
@@ -90,11 +90,8 @@ class Packages:
 
 
 def _imported(name: str, folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    if spec is None or spec.loader is None:
-        raise AtlasError(f"{folder / '__init__.py'} cannot be imported.")
+    spec = folder_spec(name, folder)
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
