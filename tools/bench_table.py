@@ -18,6 +18,7 @@ from bench_figure import Bench, Figure
 
 GROUPS = {
     "start": "a command, a turn alone and through a server, the server itself",
+    "plugins": "what fifty plugins add to a start",
     "turns": "what Atlas adds to a turn, a tool call, a token",
     "memory": "what a server holds and does: idle, after 60 calls, after 500 turns",
     "fanout": "one event to 1, 100 and 1,000 clients",

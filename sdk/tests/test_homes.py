@@ -211,6 +211,28 @@ def test_a_killed_process_leaves_no_lock(home: Home) -> None:
     lock.release()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_that_was_forked_does_not_keep_the_home_shut(home: Home) -> None:
+    lock = HomeLock(home)
+    lock.take()
+    ready, say_ready = os.pipe()
+    stay, leave = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(say_ready, b".")
+        os.read(stay, 1)
+        os._exit(0)
+    os.read(ready, 1)
+    lock.release()
+    after = HomeLock(home)
+    try:
+        after.take()
+    finally:
+        after.release()
+        os.write(leave, b".")
+        os.waitpid(child, 0)
+
+
 def test_two_locks_of_one_process_are_two(home: Home) -> None:
     first, second = HomeLock(home), HomeLock(home)
     first.take()

@@ -50,7 +50,7 @@ def atlas_tools(ctx):
 """
 SKILL = "---\nname: tidy\ndescription: Tidies.\n---\nTidy.\n"
 MCP = json.dumps({"mcpServers": {"echo": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/echo", "env": {"KEY": "${GALE_KEY}"}}}})
-EVENT = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/stop.sh"}]}]}})
+EVENT = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo stopped"}]}]}})
 MONITORS = json.dumps([{"name": "wind", "command": "watch-wind", "description": "The wind"}])
 
 
@@ -133,10 +133,7 @@ async def test_what_a_package_would_run_is_agreed_to_and_asked_anew_when_it_chan
         await app.services.need(INSTALLER).install(str(second), force=True)
         [row] = [row for row in await app.plugins.list() if row.name == "storm"]
 
-        assert found.declares == {
-            "hook_commands": ["Stop: ${CLAUDE_PLUGIN_ROOT}/stop.sh"],
-            "monitors": ["wind (watch-wind)"],
-        }
+        assert found.declares == {"hook_commands": ["Stop: echo stopped"], "monitors": ["wind (watch-wind)"]}
         assert row.digest != found.digest
         assert row.state != "on"
 
@@ -187,7 +184,7 @@ def test_a_wheel_is_installed_agreed_to_run_and_told_of_by_the_commands(tmp_path
     checked = atlas.run("plugins", "validate", str(there))
     told = atlas.run("plugins", "log", "breeze")
 
-    assert "hook commands: Stop: ${CLAUDE_PLUGIN_ROOT}/stop.sh" in installed.stdout, installed.stderr
+    assert "hook commands: Stop: echo stopped" in installed.stdout, installed.stderr
     assert "Its code runs inside Atlas." in enabled.stdout, enabled.stderr
     assert (said.stdout, said.stderr) == ("Hello you\n", "")
     assert checked.stdout == "breeze loads: 1 skill, 1 hook, Python.\n", checked.stderr

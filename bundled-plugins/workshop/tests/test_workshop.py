@@ -13,8 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import atlas_workshop
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.front_matter import split
 from atlas_sdk.manifest_file import MANIFEST, read_manifest
+from atlas_sdk.testing.fake_context import FakeContext
 from atlas_workshop import cli
 from atlas_workshop.make import KINDS, make_plugin
 from atlas_workshop.trial import Result, left_as_it_was, run_tests, try_plugin
@@ -312,3 +315,13 @@ def test_a_package_is_tested_from_its_project(commands: Callable[..., Any], proj
     assert "ok       tool dice_greet keeps its" in done.stdout
     assert "1 passed" in done.stdout
     assert "dice is in order." in done.stdout
+
+
+def test_the_skill_that_writes_a_plugin_is_what_it_is_listed_as(tmp_path: Path) -> None:
+    ctx = FakeContext(tmp_path, folder=Path(atlas_workshop.__file__).parent)
+    [skill] = atlas_workshop.atlas_skills(ctx)
+    matter, text = split(skill.file.read_text("utf-8"))
+
+    assert (matter["name"], matter["description"]) == (skill.name, skill.description)
+    assert "$ARGUMENTS" in text
+    assert "atlas plugins validate" in text

@@ -13,7 +13,7 @@ import anyio
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Part, Sender, TextPart, unpaired
+from atlas_sdk.messages import Message, Part, Sender, TextPart, first_line, unpaired
 from atlas_sdk.records import Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
@@ -29,7 +29,6 @@ from .settings import Settings
 from .tools import Workplace
 from .turn import TurnRun, dated
 
-TITLE_CHARS = 60
 KEPT_LIVE = 8
 """How many conversations stay in memory: a message takes 4 KiB there, and reading 100 again takes milliseconds."""
 KEPT_SECONDS = 10.0
@@ -154,7 +153,7 @@ class Conversations:
         message = message.model_copy(update={"turn": turn.id, "parent": live.record.head, "queued": False})
         changes: dict[str, object] = {"head": message.id, "updated_at": turn.started_at}
         if not live.record.title:
-            changes["title"] = _title(message)
+            changes["title"] = first_line(message)
         record = live.record.model_copy(update=changes)
         id = record.id
         added: Event = (MessageTaken if taken else MessageAdded)(conversation=id, message=message)
@@ -278,9 +277,3 @@ class Conversations:
             notes.append(TextPart(text=text, trust="agent", source="tools"))
         live.record = live.record.model_copy(update={"told": tuple(sorted({*tools, *told}))})
         return tuple(note for note in notes if note is not None)
-
-
-def _title(message: Message) -> str:
-    said = [part.text for part in message.parts if isinstance(part, TextPart) and part.trust != "agent"]
-    line = " ".join(" ".join(said).split())
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -35,6 +35,7 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
+GATHER_SECONDS = 0.02  # plugins that come on within it are built into one generation
 REST_SECONDS = 3.0
 """What a start waits for plugins that did not come with Atlas; fifty that do nothing take a tenth of it."""
 GONE = "It was on, and it is gone. Put it back, or have Atlas forget it: atlas plugins disable {name}."
@@ -68,6 +69,7 @@ class Plugins:
         self._objects = objects
         self._start = start
         self._lock = anyio.Lock()
+        self._stale = False
         self.manager = Manager()
         self.why: dict[str, str] = {}
         self._look()
@@ -145,7 +147,10 @@ class Plugins:
                 self._unregister(manifest)
                 self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
             elif not bundled:
-                self._rebuild()
+                self._stale = True
+                await anyio.sleep(GATHER_SECONDS)
+                if self._stale:  # else one that came on beside it was quicker
+                    self._rebuild()
         except PluginFailed as failed:
             if isinstance(failed.error, SettingsError):
                 raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
@@ -232,6 +237,7 @@ class Plugins:
 
     def _rebuild(self) -> None:
         """Build the next generation; a plugin whose answer will not do is taken out, and the rest built again."""
+        self._stale = False
         while True:
             try:
                 runtime = build(self._generations.current.number + 1, self.manager)

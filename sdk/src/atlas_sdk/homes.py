@@ -192,6 +192,9 @@ class HomeLock:
         file.write(str(os.getpid()).encode())
         file.flush()
         self._file = file
+        if hasattr(os, "register_at_fork"):
+            # A child that a plugin forks inherits the lock with the file, and would keep the home shut for good.
+            os.register_at_fork(after_in_child=self.release)
 
     def release(self) -> None:
         """Let go. Harmless twice."""

@@ -182,7 +182,10 @@ def _whole_manifest(
     folder: Path, path: Path, found: dict[str, Any], source: Source, module: str, distribution: str
 ) -> Manifest:
     """Return a manifest with what the files beside it add."""
-    reader = _Reader(path, _mended(folder, found))
+    mended = _mended(folder, found)
+    if source == "package":
+        mended["name"] = found.get("name")  # its entry point's, which nobody may make up
+    reader = _Reader(path, mended)
     parts = read_parts(folder, found, Report(), package=bool(module))
     manifest = reader.manifest(folder, source, module, distribution)
     if module and not manifest.secrets and _is_module_alone(folder, found, parts):

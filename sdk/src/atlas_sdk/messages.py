@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .values import Json
 
+TITLE_CHARS = 60
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 """Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""
 
@@ -143,6 +144,13 @@ class Message(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """Return the tool calls the message asks for, in its order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCallPart))
+
+
+def first_line(message: Message) -> str:
+    """Return what a person said, on one line and cut to a title's length: a conversation is called so at first."""
+    said = [part.text for part in message.parts if isinstance(part, TextPart) and part.trust != "agent"]
+    line = " ".join(" ".join(said).split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
 
 
 def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:

@@ -31,6 +31,8 @@ from .process_table import carries, look, pids, resident_limit
 TERM_SECONDS = 0.4
 """For cleaning up after SIGTERM: a stop is to be done within a second."""
 END_SECONDS = 3.0
+LEAVE_SECONDS = 0.25
+"""For a program that was started to go its own way (``setsid … &``): it was forked, and has not left yet."""
 _POLL_SECONDS = 0.03
 _LEAST_LIMIT = 1 << 50
 """A petabyte: who plans by this limit (``sort`` does) is not held back by it."""
@@ -128,14 +130,17 @@ else:
         ``pid`` leads its session. Without ``detached``, those that made a session of their own are left alone.
         Shielded and bounded, so that it is done even where its caller is cancelled.
         """
-        return await _end(pid, partial(_members, pid, mark, detached))
+        return await _end(pid, partial(_members, pid, mark, detached), leave=0.0 if detached else LEAVE_SECONDS)
 
     async def end_marked(mark: Mark, *, session: int | None = None) -> bool:
         """End what was started with a mark and stayed: all of it, or who is still in a session."""
         return await _end(0, partial(_stayed, mark, session))
 
-    async def _end(leader: int, members: Callable[[], list[int]]) -> bool:
+    async def _end(leader: int, members: Callable[[], list[int]], *, leave: float = 0.0) -> bool:
         with anyio.CancelScope(shield=True), anyio.move_on_after(END_SECONDS):
+            with anyio.move_on_after(leave):
+                while leave > 0 and len(await anyio.to_thread.run_sync(members)):  # noqa: ASYNC110  # nobody tells of a leaving, either
+                    await anyio.sleep(_POLL_SECONDS)
             found = await anyio.to_thread.run_sync(members)
             if not found:
                 return False
