@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -27,7 +28,7 @@ from .conftest import OpenHome
 HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("atlas_"))
 BY_NAME = {
     "atlas_tools", "atlas_methods", "atlas_commands", "atlas_providers", "atlas_instructions", "atlas_services",
-    "atlas_settings",
+    "atlas_settings", "atlas_skills", "atlas_agents", "atlas_mcp_servers", "atlas_monitors", "atlas_screens",
 }  # fmt: skip
 pytestmark = pytest.mark.anyio
 ENDS: list[type[BaseException]] = [SystemExit, KeyboardInterrupt, GeneratorExit, BaseException]
@@ -79,6 +80,7 @@ class NoList(list[Any]):
         *((hook, ["no such thing"]) for hook in HOOKS if hook != "atlas_checks"),
         *((hook, [Raising()]) for hook in ("atlas_tools", "atlas_methods", "atlas_commands", "atlas_channels")),
         ("atlas_tools", NoList(["item"])),
+        ("atlas_hooks", [SimpleNamespace(stage="first")]),
     ],
 )
 async def test_an_answer_that_is_something_else_costs_its_plugin_alone(
@@ -93,6 +95,9 @@ async def test_an_answer_that_is_something_else_costs_its_plugin_alone(
         await anyio.wait_all_tasks_blocked()
         found = await row(app, "extra")
 
+        others = [one for one in await app.plugins.list() if one.state == "broken" and one.name != "extra"]
+
+    assert not others
     # A hook whose answers other plugins read keeps what those leave out.
     assert found.state == ("broken" if hook in BY_NAME else found.state)
 
@@ -148,6 +153,22 @@ async def test_python_of_a_folder_that_would_end_atlas_costs_its_plugin_alone(tm
             found = await row(app, "kit")
 
         assert found.state == "broken"
+
+
+async def test_an_error_of_the_settings_is_its_own_where_it_did_not_come_with_atlas(tmp_path: Path) -> None:
+    """From a bundled plugin it stops Atlas, since its section of config.toml is then half obeyed."""
+    home = tmp_path / "home"
+    for name, code in (
+        ("kit", "from atlas_sdk.errors import SettingsError\ndef register(ctx):\n    raise SettingsError('half')\n"),
+        ("next", "def register(ctx):\n    pass\n"),
+    ):
+        (home / "plugins" / name).mkdir(parents=True)
+        (home / "plugins" / name / "__init__.py").write_text(code)
+        chosen(home, read_manifest(home / "plugins" / name, source="folder"))
+    async with open_app(Home(home, "default"), environ={}) as app:
+        states = {name: (await row(app, name)).state for name in ("kit", "next")}
+
+    assert states == {"kit": "broken", "next": "on"}
 
 
 async def test_cancelling_passes_through_what_a_plugin_does(open_home: OpenHome) -> None:

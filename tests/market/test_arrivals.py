@@ -10,6 +10,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from atlas_kernel.discovery import discover
@@ -113,39 +115,34 @@ async def test_compiled_modules_of_a_wheel_are_not_kept(home: TriedHome, index: 
 
 
 async def test_a_package_is_importable_only_while_its_plugin_is_on(home: TriedHome, index: Path) -> None:
-    wheels.wheel(index, "rainlib", "2.0", {"rainlib.py": ""})
-    wheels.plugin_wheel(index, "breeze", requires=["rainlib"], beside={"__init__.py": "import rainlib\n" + REGISTER})
-    names = ("atlas_breeze", "rainlib")
+    wheels.wheel(index, "dewlib", "2.0", {"dewlib.py": ""})
+    wheels.plugin_wheel(index, "dew", requires=["dewlib"], beside={"__init__.py": "import dewlib\n" + REGISTER})
+    names = ("atlas_dew", "dewlib")
 
     def seen() -> list[bool]:
         return [importlib.util.find_spec(name) is not None for name in names]
 
     async with home.opened() as app:
         plugins = app.services.need(PLUGINS)
-        found = await app.services.need(INSTALLER).install("atlas-breeze")
+        found = await app.services.need(INSTALLER).install("atlas-dew")
         off = seen()
         with pytest.raises(importlib.metadata.PackageNotFoundError):
-            importlib.metadata.version("rainlib")
-        await plugins.enable("breeze", consent=found.digest)
-        on, version = seen(), importlib.metadata.version("rainlib")
+            importlib.metadata.version("dewlib")
+        await plugins.enable("dew", consent=found.digest)
+        on, version = seen(), importlib.metadata.version("dewlib")
         groups = {one.value for one in importlib.metadata.entry_points(group="atlas.plugins")}
-        await plugins.disable("breeze")
+        await plugins.disable("dew")
         await app.generations.released(app.generations.current.number - 1)
         for name in names:
             del sys.modules[name]
-        while any(seen()):  # the plugin's turn to be unloaded comes
-            await _soon()
+        with anyio.fail_after(5):
+            while any(seen()):  # the plugin's turn to be unloaded comes
+                await anyio.lowlevel.checkpoint()
 
     assert off == [False, False]
     assert on == [True, True]
     assert version == "2.0"
-    assert "atlas_breeze" not in groups
-
-
-async def _soon() -> None:
-    import anyio.lowlevel
-
-    await anyio.lowlevel.checkpoint()
+    assert "atlas_dew" not in groups
 
 
 REGISTER = "def register(ctx):\n    pass\n"

@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from atlas_sdk.beside import offer_all
+from atlas_sdk.command_line import first_help, has_own
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, lone
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand, Manifest
@@ -68,9 +69,12 @@ def _run(arguments: list[str]) -> int:
             if commands.setdefault(command.name, command) is command and command.target != FOLDER_COMMAND:
                 owners[command.name] = manifest  # what runs a folder's commands is Atlas's own
     brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}
-    name = words if (words := " ".join(rest[:2])) in brought else "".join(rest[:1])
+    came = {command.name for one in found.manifests.values() if one.source == "bundled" for command in one.cli}
+    name, words = "".join(rest[:1]), " ".join(rest[:2])
+    if words in came or (words in brought and not has_own(commands.get(name), "".join(rest[1:2]))):
+        name = words  # what a group has of its own is nobody else's, least of all plugins disable
     if not completing and (not rest or name in ("--help", "-h", "help")):
-        sys.stdout.write(_help(commands))
+        sys.stdout.write(first_help(commands))
         return int(ExitCode.DONE)
     if not completing and name not in commands:
         if off := brought.get(name):
@@ -137,18 +141,3 @@ def version(json: bool = False) -> None:
 
 def _nothing() -> None:
     """Atlas, a personal agent that runs on your own machine."""
-
-
-def _help(commands: dict[str, CliCommand]) -> str:
-    width = max(map(len, names := sorted(name for name in commands if " " not in name))) + 2
-    lines = [
-        "Usage: atlas [--home NAME] COMMAND [ARGUMENT ...]",
-        "",
-        "Atlas, a personal agent that runs on your own machine.",
-        "",
-        "Commands:",
-        *(f"  {name:<{width}}{commands[name].help}" for name in names),
-        "",
-        "atlas COMMAND --help says more of one. atlas docs start is the first page to read.",
-    ]
-    return "\n".join(lines) + "\n"

@@ -141,18 +141,19 @@ class Plugins:
     async def _try_load(self, manifest: Manifest) -> None:
         bundled = manifest.source == "bundled"
         try:
-            with self._loading.of(manifest), anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
-                await self._load(manifest)
-            if limit.cancelled_caught:
-                self._unregister(manifest)
-                self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
-            elif not bundled:
-                self._stale = True
-                await anyio.sleep(GATHER_SECONDS)
-                if self._stale:  # else one that came on beside it was quicker
-                    self._rebuild()
+            with self._loading.of(manifest):
+                with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
+                    await self._load(manifest)
+                if limit.cancelled_caught:
+                    self._unregister(manifest)
+                    self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
+                elif not bundled:
+                    self._stale = True
+                    await anyio.sleep(GATHER_SECONDS)
+                    if self._stale:  # else one that came on beside it was quicker
+                        self._rebuild()
         except PluginFailed as failed:
-            if isinstance(failed.error, SettingsError):
+            if bundled and isinstance(failed.error, SettingsError):
                 raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
             self._break(manifest.name, str(failed))
 
@@ -305,8 +306,9 @@ class Plugins:
 
     async def unload_all(self) -> None:
         """Unload every plugin, those last that others need."""
-        for name in reversed(list(self.manager.on)):
-            await self.manager.on[name].unload()
+        for plugin in reversed([*self.manager.on.values()]):
+            await plugin.unload()
+            withdraw(plugin.manifest)
 
     async def list(self) -> tuple[PluginRow, ...]:
         return tuple(self._row(manifest) for _, manifest in sorted(self._found.manifests.items()))

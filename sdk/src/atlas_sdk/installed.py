@@ -25,13 +25,13 @@ _CACHE_FORMAT = 4
 def cached_packages(cache: Path | None, beside: Path | None = None) -> list[dict[str, Any]]:
     """Return what there is, from the file ``cache`` for as long as no package was added or taken away.
 
-    ``beside`` is the home's folder of packages, whose plugins come behind all others and are never ``bundled``,
-    whatever their metadata, or the cache, says of them.
+    ``beside`` is the home's folder of packages, whose plugins come behind all others. Nothing in the home is
+    ``bundled``, whatever its metadata, or the cache, says of it.
     """
     found = _cached(cache, beside)
     if beside is not None:
         for row in found:
-            row["bundled"] = row["bundled"] and beside not in Path(row["folder"]).parents
+            row["bundled"] = row["bundled"] and beside.parent.parent not in Path(row["folder"]).parents
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from .homes import Home
 from .manifest import Manifest
@@ -46,7 +47,7 @@ class Loading:
     def forget(self, name: str) -> None:
         """Take a plugin's note away."""
         with suppress(OSError):
-            (self._folder / name).unlink()
+            (self._folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
 
 
 def _said(name: str, others: list[str]) -> str:

@@ -13,8 +13,9 @@ class CliCommand:
     """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer`` or a function, imported to run it.
 
     A ``name`` of two words stands in the group of the first, whichever plugin brought that: ``plugins validate`` is
-    ``atlas plugins validate``, and to run it nothing of the plugin that has ``plugins`` is imported. The first plugin
-    by name keeps a name.
+    ``atlas plugins validate``. To run it nothing of the plugin that has ``plugins`` is imported, unless it did not come
+    with Atlas: what a group has itself stays its own. So does a name that came with Atlas; then the first plugin by
+    name keeps one.
     """
 
     name: str
