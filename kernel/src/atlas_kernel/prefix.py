@@ -8,11 +8,12 @@ import json
 import logging
 from dataclasses import dataclass
 
+from atlas_sdk.errors import sentence
 from atlas_sdk.providers import ToolSpec
 from atlas_sdk.records import Content, Conversation
 from atlas_sdk.services.store import StoreService
 
-from .guard import caught, sentence
+from .guard import caught
 from .runtime import Runtime
 
 log = logging.getLogger("atlas.prefix")

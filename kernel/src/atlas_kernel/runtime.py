@@ -75,6 +75,8 @@ def build(number: int, manager: Manager) -> Runtime:
         providers[provider.id] = provider
     methods: dict[str, Method] = {}
     for plugin, method in manager.contributions("atlas_methods"):
+        if plugin.manifest.source != "bundled":
+            _declared(plugin, "methods", method.name)
         if method.name in methods:
             raise _bad(plugin, f"there is a method {method.name} already")
         methods[method.name] = method

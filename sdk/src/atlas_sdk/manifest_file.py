@@ -55,7 +55,7 @@ _RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
-    "calls", "hooks", "desktop", "sections", "network",
+    "calls", "methods", "hooks", "desktop", "sections", "network",
 )  # fmt: skip
 
 

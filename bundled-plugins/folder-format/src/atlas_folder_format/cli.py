@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
@@ -104,7 +105,8 @@ def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[
 
     with tempfile.TemporaryDirectory(prefix="atlas-validate-", ignore_cleanup_errors=True) as place:
         home = Path(place) / "trial"
-        _prepare(home, None if manifest.module else folder, terminal.home)
+        beside = folder.parent if folder.parent.name == BESIDE else None
+        _prepare(home, beside if manifest.module else folder, terminal.home)
         if not manifest.module:
             _leave_out(home / "cache" / "plugins.json", manifest.name)
         _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
@@ -129,7 +131,10 @@ def _leave_out(cache: Path, name: str) -> None:
 
 
 def _prepare(home: Path, folder: Path | None, own: Path) -> None:
-    """Make the home of the trial, in which the folder is the only plugin beside those that are installed."""
+    """Make the home of the trial, in which the folder is the only plugin beside those that are installed.
+
+    A package that was installed beside Atlas comes with the packages that it lies among.
+    """
     (home / "plugins").mkdir(mode=0o700, parents=True)
     if folder is not None:
         try:

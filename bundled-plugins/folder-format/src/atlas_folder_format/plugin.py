@@ -36,11 +36,14 @@ _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best",
 """Names of models that mean one of Claude Code's; such an agent runs on its parent's model."""
 
 
-def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None) -> object:
+def folder_plugin(
+    ctx: PluginContext, contents: Contents, python: object | None, *, handed: PluginContext | None = None
+) -> object:
     """Return an object with a function for each hook by which the folder adds something.
 
-    ``python`` is what the folder's ``register`` made, or a module of hooks; None where it has no Python. The object
-    has nothing else: each attribute more is one that is looked at, for each plugin, whenever Atlas starts.
+    ``python`` is what the folder's ``register`` made, or a module of hooks; None where it has no Python. ``ctx`` is for
+    what its files add, and ``handed``, where it is another, for its hooks. The object has nothing else: each attribute
+    more is one that is looked at, for each plugin, whenever Atlas starts.
     """
     folder = _Folder(ctx, contents)
     plugin = ModuleType(ctx.name)
@@ -51,7 +54,7 @@ def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None)
         if its is not None and inspect.iscoroutinefunction(its):
             written[name] = its
         elif its is not None or (own is not None and own()):
-            bound = None if its is None else _bound(its, ctx)
+            bound = None if its is None else _bound(its, handed or ctx)
             if bound is not None and name == "atlas_commands":
                 bound = partial(_noted, ctx, bound)
             setattr(plugin, name, _merged(own, bound))

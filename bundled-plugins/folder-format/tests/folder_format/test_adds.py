@@ -166,7 +166,20 @@ async def test_what_grew_since_it_was_agreed_to_is_not_turned_on(folder: Path, a
     write(folder, {".mcp.json": {"new": {"command": "x"}}})
 
     with pytest.raises(MisuseError, match="changed while it was being turned on"):
-        await Folders().load(agreed, atlas_context)
+        await Folders(atlas_context).load(agreed, atlas_context)
+
+
+async def test_a_command_that_differs_behind_what_is_said_of_it_is_not_turned_on(
+    folder: Path, atlas_context: Any
+) -> None:
+    """What a person reads of a command may be cut, and consent holds for the whole of it."""
+    servers = {"erp": {"command": "run", "args": ["x" * 300, "--safe"]}}
+    agreed = read_manifest(write(folder, {".mcp.json": servers}), source="folder")
+    servers["erp"]["args"] = ["x" * 300, "--evil"]
+    write(folder, {".mcp.json": servers})
+
+    with pytest.raises(MisuseError, match="changed while it was being turned on"):
+        await Folders(atlas_context).load(agreed, atlas_context)
 
 
 def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atlas_context: Any) -> None:

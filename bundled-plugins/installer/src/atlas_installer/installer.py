@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
+from atlas_sdk.beside import BESIDE, normal
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -23,9 +24,8 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.installer import Fetched, Installed, Origin
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
 
-from . import download, packages
+from . import arrivals, download, packages
 from .address import Address, parse
-from .packages import BESIDE
 from .plugin_folder import checked, inside, keep_entry
 from .rooms import Rooms
 from .sources import LEFT_OUT, archive_at, archive_in, fetch
@@ -129,11 +129,12 @@ class Installer:
             await anyio.to_thread.run_sync(packages.take_out, new, replaced)
             held = await anyio.to_thread.run_sync(packages.held, new)
             planned = await packager.plan(wanted, held)
-            coming = [one for one in planned if held.get(packages.normal(one.name)) != one.version]
+            coming = [one for one in planned if held.get(normal(one.name)) != one.version]
             if not planned:
                 raise RefusedError(f"{address.place} came with Atlas already.")
             await packager.fetch(coming, new)
             main = _main(address, planned)
+            await anyio.to_thread.run_sync(_check, new, held, coming, main.name)
             manifest = await anyio.to_thread.run_sync(self._read_package, new, main.name)
             _same(manifest.name, name)
             names = [one.name for one in coming]
@@ -145,14 +146,14 @@ class Installer:
                 address=address.place,
                 ref=address.ref,
                 commit=main.version,
-                packages={packages.normal(one.name): one.version for one in planned},
+                packages={normal(one.name): one.version for one in planned},
                 digest=await anyio.to_thread.run_sync(_wheel_digest, address),
             )
             return await self._put_plugin(room, self._plugins / BESIDE, manifest.name, origin, fresh=not name)
 
     def _packages_of(self, address: Address, known: Mapping[str, Origin], name: str) -> list[str]:
         """Return the packages that go as this one comes: its own of before, less what other plugins need."""
-        asked = packages.normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
+        asked = normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
         mine = {one for one, origin in known.items() if one == name or asked in origin.packages}
         return self._only_of(mine, known)
 
@@ -326,8 +327,13 @@ def _wheel_name(place: str) -> str:
 
 
 def _main(address: Address, planned: list[packages.Planned]) -> packages.Planned:
-    asked = packages.normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
-    return next(one for one in planned if packages.normal(one.name) == asked)
+    asked = normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
+    return next(one for one in planned if normal(one.name) == asked)
+
+
+def _check(new: Path, held: Mapping[str, str], coming: list[packages.Planned], main: str) -> None:
+    arrivals.drop_caches(new)
+    arrivals.check(new, held, [one.name for one in coming], main=main, taken=packages.installed())
 
 
 def _forget_modules(folder: Path) -> None:

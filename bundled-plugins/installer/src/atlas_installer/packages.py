@@ -20,13 +20,12 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from atlas_sdk.beside import BESIDE, normal
 from atlas_sdk.errors import AtlasError, NotFoundError, RefusedError
 from atlas_sdk.installed import scan
 
 from .programs import Ended, environment, run
 
-BESIDE = ".packages"
-"""Where Atlas looks for packages that did not come with it, in ``plugins/``."""
 MOST_BYTES = 1024 * 1024 * 1024
 _REASON_CHARS = 700
 _WHEELS_ONLY = "Only wheels are taken: building from source would run the package's code before you agreed to it."
@@ -55,11 +54,6 @@ class Planned:
     @property
     def requirement(self) -> str:
         return self.place or f"{self.name}=={self.version}"
-
-
-def normal(name: str) -> str:
-    """Return a package's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 class Packager:
@@ -91,7 +85,7 @@ class Packager:
             report = self._room / "report.json"
             ended = await self._run("install", "--quiet", "--report", str(report), *options, "--", requirement)
             planned = list(_reported(json.loads(report.read_text("utf-8")))) if not ended.code else []
-            replaced = [one.name for one in planned if normal(one.name) in _installed()]
+            replaced = [one.name for one in planned if normal(one.name) in installed()]
         else:
             python = ["--python", sys.executable]
             ended = await self._run("install", *python, *options, "--", requirement)
@@ -172,7 +166,8 @@ def _planned(name: str, version: str, url: str) -> Planned:
     return Planned(name, version or Path(place).name.split("-")[1], place)
 
 
-def _installed() -> set[str]:
+def installed() -> set[str]:
+    """Return the packages that came with Atlas."""
     from importlib.metadata import distributions
 
     came_with_atlas = [place for place in sys.path if Path(place).name != BESIDE]
