@@ -47,6 +47,18 @@ async def test_a_rest_is_taken_for_the_end_of_a_flood(monkeypatch: pytest.Monkey
     assert not flood.is_over
 
 
+async def test_a_burst_that_nobody_could_slow_down_is_no_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(anyio, "current_time", lambda: now)
+    flood = Flood(rate=100, burst=1_000, patience=20)
+    for _ in range(50_000):
+        flood.note()
+    now += 30
+
+    assert flood.note() == 0.0
+    assert not flood.is_over
+
+
 async def test_what_is_large_counts_for_more() -> None:
     assert Flood(rate=100, burst=10).note(1_000_000) > 0.5
 

@@ -13,6 +13,8 @@ BURST = 2_000.0
 PATIENCE_SECONDS = 20.0
 """How long a server is slowed down before it is given up."""
 UNIT_BYTES = 10_000
+MOST_DEBT_SECONDS = 10.0
+"""Who said too much at once is quits after so long, and is not taken for one that goes on."""
 _LEAST_PAUSE = 0.05
 
 
@@ -34,7 +36,7 @@ class Flood:
         now = anyio.current_time()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
-        self._left -= each + size / UNIT_BYTES
+        self._left = max(self._left - each - size / UNIT_BYTES, -MOST_DEBT_SECONDS * self._rate)
         if self._left >= self._burst / 2:
             self._since = None
         if self._left >= 0:

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from .asks import Asks
 from .attempt import Attempt
 from .config import ServerConfig
@@ -42,10 +40,10 @@ async def connected(
         logging.getLogger(name).addHandler(_NOWHERE)
 
     async def heard(message: Any) -> None:
-        if config.kind != "stdio" and (pause := attempt.flood.note()):  # of a pipe each line was counted
-            if attempt.flood.is_over:
-                attempt.gone()
-            await anyio.sleep(pause)
+        # Of a pipe each line was counted. Each of these is a task of the SDK's: to wait here would only keep them all.
+        if config.kind != "stdio" and attempt.flood.note() and attempt.flood.is_over:
+            attempt.gone()
+            return
         if isinstance(message, types.ToolListChangedNotification | types.PromptListChangedNotification):
             attempt.stale()
 
