@@ -15,6 +15,7 @@ from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, lone
 from atlas_sdk.homes import Homes
 from atlas_sdk.manifest import CliCommand, Manifest
 from atlas_sdk.manifest_file import FOLDER_COMMAND
+from atlas_sdk.plain_text import plain
 
 from . import __version__
 from .consent import Choices
@@ -35,9 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         error = lone(raised) if isinstance(raised, BaseExceptionGroup) else raised
         if error is None:
             raise
-        sys.stderr.write(f"{error.message}\n")
-        if error.hint:
-            sys.stderr.write(f"{error.hint}\n")
+        sys.stderr.write(plain("".join(f"{said}\n" for said in (error.message, error.hint) if said)))
         return int(error.exit_code)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)

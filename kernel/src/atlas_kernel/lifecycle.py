@@ -326,6 +326,8 @@ class Plugins:
             requires=manifest.requires,
             declares=declared(manifest),
             digest=digest(manifest),
+            wanted=self._choices.wants(manifest),
+            agreed=self._choices.of(manifest.name).agreed,
         )
 
     def _state(self, manifest: Manifest) -> tuple[PluginState, str]:
@@ -367,7 +369,7 @@ class Plugins:
             await self._try_load(manifest)
             if name in self.why:
                 raise MisuseError(self.why[name])
-            self._choices.turn(name, on=True, consent=digest(manifest))
+            self._choices.turn(name, on=True, consent=manifest)
             await self._load_wanted()  # those that waited for a service of it
             self._rebuild()
         row = self._row(manifest)
@@ -413,9 +415,8 @@ class Plugins:
         return name not in known or name in self._found.broken or not self._choices.consented(known[name])
 
     async def _tell(self, row: PluginRow) -> None:
-        await logged(
-            "telling of a plugin", self._bus.announce, PluginChanged(name=row.name, state=row.state, why=row.why)
-        )
+        changed = PluginChanged(name=row.name, state=row.state, why=row.why)
+        await logged("telling of a plugin", self._bus.announce, changed)
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
         self._choices.set(self._named(name), setting, value)

@@ -82,8 +82,9 @@ def build(number: int, manager: Manager) -> Runtime:
         methods[method.name] = method
     commands: dict[str, SlashCommand] = {}
     for plugin, command in manager.contributions("atlas_commands"):
-        bundled = plugin.manifest.source == "bundled"
-        commands.setdefault(command.name if bundled else f"{plugin.manifest.name}:{command.name}", command)
+        name = command.name if plugin.manifest.source == "bundled" else f"{plugin.manifest.name}:{command.name}"
+        commands.setdefault(name, command)
+    manager.added["atlas_commands"] = tuple(Added("", name, command) for name, command in commands.items())
     hooks = manager.contributions("atlas_hooks")
     sections = manager.contributions("atlas_instructions")
     return Runtime(

@@ -117,7 +117,9 @@ async def test_an_agents_tools_go_by_atlass_names(folder: Path, open_with: OpenW
         assert (found["sample-kit:c"].tools, found["sample-kit:c"].instructions) == (None, "Anything.")
 
 
-async def test_the_other_parts_are_there_for_those_who_use_them(folder: Path, open_with: OpenWith) -> None:
+async def test_the_other_parts_are_there_for_those_who_use_them(
+    folder: Path, tmp_path: Path, open_with: OpenWith
+) -> None:
     manifest = {"name": "sample-kit", "userConfig": {"apiKey": {"sensitive": True}, "region": {"default": "eu"}}}
     server = {"command": "x", "args": ["--key", "${user_config.apiKey}", "${user_config.region}", "${OTHER_KEY:-}"]}
     write(
@@ -146,7 +148,7 @@ async def test_the_other_parts_are_there_for_those_who_use_them(folder: Path, op
         assert mcp.values["user_config.region"] == "eu"
         assert mcp.values["CLAUDE_PLUGIN_ROOT"] == str(folder)
         assert (monitor.name, monitor.when) == ("m", "on-skill-invoke:tidy")
-        assert added(app, "atlas_paths") == [folder / "bin"]
+        assert added(app, "atlas_paths") == [tmp_path / "home" / "cache" / "programs" / "sample-kit"]
         assert (screen.name, screen.folder) == ("sample-kit", folder / "desktop")
 
 

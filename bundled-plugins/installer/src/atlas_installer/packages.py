@@ -37,6 +37,12 @@ _UNKNOWN = re.compile(r"Because (\S+)\s+was\s+not\s+found\s+in\s+the\s+[\w\s]+?\
 """How uv 0.9 says that no index has a package of the very name that was asked for (2026-11)."""
 
 
+_FRAME = re.compile(
+    r"^No solution found when resolving dependencies: |, we can conclude that your requirements are unsat\w+"
+)
+"""What uv says around the reason, to whoever wrote a file of requirements."""
+
+
 @dataclass(frozen=True)
 class Planned:
     """A package that would come. ``place`` is where a file is, empty for one of the index."""
@@ -91,7 +97,10 @@ class Packager:
                     f"{requirement} cannot be installed: no package index that is asked has it, in a form that fits.",
                     hint="Check the spelling. A folder is named by its path (./name), a repository as owner/repo.",
                 )
-            raise AtlasError(f"{requirement} cannot be installed: {_reason(ended)}.", hint=_WHEELS_ONLY)
+            reason = _reason(ended)
+            raise AtlasError(
+                f"{Path(requirement).name} cannot be installed: {reason}.", hint=_hint(requirement, reason)
+            )
         if replaced:
             raise RefusedError(f"It would replace {', '.join(sorted(set(replaced)))}, which came with Atlas.")
         return planned
@@ -116,12 +125,22 @@ class Packager:
         )
 
 
+def _hint(requirement: str, reason: str) -> str:
+    """Return the way out: for what no wheel is of, for a wheel that will not do, and for the rest."""
+    if requirement.endswith(".whl"):
+        return "Is the wheel whole, and of this Python? Build it anew: uv build --wheel."
+    if re.search(r"wheel|binar|build", reason):
+        return _WHEELS_ONLY
+    return "Check the name and the version, and what else is installed beside Atlas (atlas plugins list)."
+
+
 def _reason(ended: Ended) -> str:
     """Return why it did not work, in the program's own words, from its first error on."""
     lines = [line.strip(" ╰─▶│×") for line in ended.err.splitlines()]
     first = next((at for at, line in enumerate(lines) if line.lower().startswith(("error", "no solution"))), 0)
     words = " ".join(lines[first:]).partition("hint:")[0].split()
     said = " ".join(words).removeprefix("error: ").removeprefix("ERROR: ")
+    said = _FRAME.sub("", said).removeprefix("Because ").strip()
     return "".join(letter if letter.isprintable() else " " for letter in said[:_REASON_CHARS]).rstrip(". ") or "no word"
 
 

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from .asks import Asks
 from .attempt import Attempt
 from .config import ServerConfig
@@ -40,6 +42,10 @@ async def connected(
         logging.getLogger(name).addHandler(_NOWHERE)
 
     async def heard(message: Any) -> None:
+        if config.kind != "stdio" and (pause := attempt.flood.note()):  # of a pipe each line was counted
+            if attempt.flood.is_over:
+                attempt.gone()
+            await anyio.sleep(pause)
         if isinstance(message, types.ToolListChangedNotification | types.PromptListChangedNotification):
             attempt.stale()
 
@@ -66,7 +72,7 @@ async def connected(
 @asynccontextmanager
 async def _transport(config: ServerConfig, attempt: Attempt, auth: Any) -> AsyncIterator[Any]:
     if config.kind == "stdio":
-        yield stdio(config, said=attempt.said, gone=attempt.gone)
+        yield stdio(config, said=attempt.said, gone=attempt.gone, flood=attempt.flood)
         return
     import httpx2
 
