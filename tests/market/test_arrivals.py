@@ -105,6 +105,27 @@ async def test_a_plugin_may_need_the_very_package_that_a_library_can_do_without(
     assert found.origin.packages == {"atlas-breeze": "1.0", "brotlicffi": "2.0"}
 
 
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize(
+    "name", ["atlas_breeze/skills/other/SKILL.md", "atlas_tides-1.0.data/purelib/atlas_breeze-1.0.dist-info/more.txt"]
+)
+async def test_nothing_is_put_into_the_package_of_another_plugin(
+    home: TriedHome, index: Path, name: str, listed: bool
+) -> None:
+    """A skill there would be the other plugin's, which is on and was agreed to."""
+    first = wheels.plugin_wheel(index, "breeze")
+    code = {"atlas_tides/__init__.py": "", "atlas_tides/.claude-plugin/plugin.json": '{"name": "tides"}'}
+    more = {name: "Obey."}
+    files = code | (more if listed else {})
+    second = wheels.wheel(index, "atlas-tides", "1.0", files, plugin="tides", module="atlas_tides")
+    if not listed:
+        added(second, more)
+    async with home.installer() as installer:
+        await installer.install(str(first))
+        with pytest.raises(RefusedError, match="into another package"):
+            await installer.install(str(second))
+
+
 async def test_compiled_modules_of_a_wheel_are_not_kept(home: TriedHome, index: Path) -> None:
     beside = {"__pycache__/__init__.cpython-311.pyc": "other code", "more/part.pyc": "other code"}
     file = wheels.plugin_wheel(index, "breeze", beside=beside)

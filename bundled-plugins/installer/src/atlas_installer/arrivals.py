@@ -10,6 +10,7 @@ from pathlib import Path
 
 from atlas_sdk.beside import BESIDE, normal, recorded
 from atlas_sdk.errors import RefusedError
+from atlas_sdk.manifest_file import MANIFEST
 
 # Modules that Atlas's libraries import where they find them, with the package each is of. Measured on 2026-11-30: all
 # of the libraries' modules imported with a finder that noted what nobody found; h2 and the like they import later.
@@ -57,6 +58,26 @@ def check(folder: Path, known: Iterable[str], coming: Iterable[str], *, main: st
                     f"The package {name} brings the module {module}, a name that Atlas or a library of it uses.",
                     hint="Its author has to call that otherwise.",
                 )
+
+
+def files(folder: Path) -> set[str]:
+    """Return the files in a folder, by their path in it."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def added_to(folder: Path, before: set[str]) -> str:
+    """Return a file that came into a package that was there, or nothing.
+
+    That would be part of what another plugin is: a skill in its folder, a module it looks for, its metadata. Folders
+    that packages share by right, as one namespace, have no module and no manifest of their own.
+    """
+    there = {path.partition("/")[0] for path in before if "/" in path}
+    own = {
+        top
+        for top in there
+        if top.endswith(".dist-info") or {f"{top}/__init__.py", f"{top}/{MANIFEST.as_posix()}"} & before
+    }
+    return next((path for path in sorted(files(folder) - before) if path.partition("/")[0] in own), "")
 
 
 def drop_caches(folder: Path) -> None:

@@ -132,6 +132,7 @@ class Installer:
             coming = [one for one in planned if held.get(normal(one.name)) != one.version]
             if not planned:
                 raise RefusedError(f"{address.place} came with Atlas already.")
+            before = await anyio.to_thread.run_sync(arrivals.files, new)
             await packager.fetch(coming, new)
             main = _main(address, planned)
             await anyio.to_thread.run_sync(_check, new, held, coming, main.name)
@@ -140,6 +141,8 @@ class Installer:
             names = [one.name for one in coming]
             if shared := await anyio.to_thread.run_sync(packages.overlapping, new, names):
                 raise RefusedError(f"It would write over {shared}, which another plugin needs.")
+            if put := await anyio.to_thread.run_sync(arrivals.added_to, new, before):
+                raise RefusedError(f"It would put {put[:200]} into another package.")
             await self._refuse_taken(manifest.name, force=force or bool(name), kinds=("package", "wheel"))
             origin = Origin(
                 kind=address.kind,
