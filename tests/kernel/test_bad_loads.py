@@ -19,7 +19,7 @@ from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.tools import Tool
 
 from ..journeys.conftest import AtlasHome
@@ -39,7 +39,7 @@ def chosen(home: Path, *manifests: Manifest) -> None:
     """Have plugins be on and agreed to."""
     choices = Choices(home / "plugin-data" / "plugins.json")
     for one in manifests:
-        choices.turn(one.name, on=True, consent=digest(one))
+        choices.turn(one.name, on=True, consent=one)
 
 
 async def row(app: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from atlas_sdk.granted import granted
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import DeclaredSecret, Manifest
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services import Services
 from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME
@@ -42,7 +42,7 @@ class Keeps:
 
 
 async def test_what_is_declared_is_handed_over_and_nothing_else(open_home: OpenHome, tmp_path: Path) -> None:
-    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("extra", on=True, consent=digest(FOREIGN))
+    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("extra", on=True, consent=FOREIGN)
     plugin = Keeps()
     async with open_home(extra={"extra": (FOREIGN, plugin)}) as app:
         ctx = plugin.ctx
@@ -80,7 +80,7 @@ async def test_the_hooks_of_a_folder_are_handed_what_it_declares(tmp_path: Path)
         "    return []\n"
     )
     manifest = read_manifest(folder, source="folder")
-    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("kit", on=True, consent=digest(manifest))
+    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("kit", on=True, consent=manifest)
     async with open_app(Home(tmp_path / "home", "default"), environ={}):
         pass
 

@@ -79,7 +79,7 @@ async def test_the_plugin_that_did_not_come_with_atlas_is_the_broken_one(
     open_home: OpenHome, tmp_path: Path, plugin: object, fields: dict[str, Any], why: str
 ) -> None:
     foreign = Manifest(name="aaa", source="package", module="aaa", **fields)
-    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("aaa", on=True, consent=digest(foreign))
+    Choices(tmp_path / "home" / "plugin-data" / "plugins.json").turn("aaa", on=True, consent=foreign)
     async with open_home(extra={"aaa": (foreign, plugin)}) as app:
         rows = {row.name: row for row in await app.plugins.list()}
         broken = [name for name, row in rows.items() if row.state == "broken"]
@@ -104,7 +104,7 @@ def test_the_client_of_a_running_server_is_the_one_that_came_with_atlas(
         '{"name": "aaa", "atlas": {"api": 1, "client": "evil:connect"}}'
     )
     choices = Choices(tmp_path / "home" / "plugin-data" / "plugins.json")
-    choices.turn("aaa", on=True, consent=digest(read_manifest(folder, source="folder")))
+    choices.turn("aaa", on=True, consent=read_manifest(folder, source="folder"))
     monkeypatch.setenv("ATLAS_HOME", str(tmp_path / "home"))
     given: list[list[str]] = []
 
