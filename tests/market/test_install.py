@@ -86,6 +86,45 @@ async def test_an_update_that_declares_the_same_stays_on(home: TriedHome, git: G
     assert (rows["helper"].version, rows["helper"].state) == ("0.2.0", "on")
 
 
+async def test_an_update_that_brings_nothing_new_says_so(home: TriedHome, git: GitServer) -> None:
+    git.commit("helper", plugin())
+    async with home.installer() as installer:
+        first = await installer.install(git.url("helper"))
+        same = await installer.update("helper")
+        git.commit("helper", {"notes.md": "More."})
+        other = await installer.update("helper")
+
+    assert [one.changed for one in (first, same, other)] == [True, False, True]
+
+
+async def test_a_repository_is_tried_before_it_is_pushed(home: TriedHome, git: GitServer) -> None:
+    first = git.commit("kit", {f"helper/{name}": text for name, text in plugin().items()}, tag="v1")
+    git.commit("kit", {"helper/README.md": "Later."})
+    async with home.installer() as installer:
+        bare = await installer.install(f"{git.folder / 'kit.git'}#helper", ref="v1")
+        work = await installer.install(f"{(git.folder / 'kit-work').as_uri()}#helper", force=True)
+        again = await installer.update("helper")
+
+    assert (bare.origin.kind, bare.origin.commit) == ("git", first)
+    assert work.origin.commit != first
+    assert not again.changed
+
+
+async def test_a_python_project_says_how_it_is_installed(home: TriedHome, tmp_path: Path) -> None:
+    project = written(
+        tmp_path / "atlas-dice",
+        {
+            "pyproject.toml": "[project]\nname = 'atlas-dice'\n",
+            "src/atlas_dice/__init__.py": "",
+            "src/atlas_dice/.claude-plugin/plugin.json": json.dumps({"name": "dice"}),
+        },
+    )
+    async with home.installer() as installer:
+        for address in (str(project), f"{project}#src/atlas_dice", str(project / "src" / "atlas_dice")):
+            with pytest.raises(RefusedError, match=r"Build a wheel .*uv build --wheel.* editable"):
+                await installer.install(address)
+
+
 async def test_one_that_is_on_is_replaced_off_and_removed_off(home: TriedHome, git: GitServer) -> None:
     git.commit("helper", plugin())
     async with home.opened() as app:

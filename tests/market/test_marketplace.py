@@ -14,15 +14,16 @@ import pytest
 
 from atlas_kernel.app import App, open_app
 from atlas_marketplace.service import MARKET
-from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, RefusedError
 from atlas_sdk.homes import Home
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.skills import SKILLS
 
 from ..archives.recipes import recipe, tree
 from ..standins.file_server import Answer, FileServer
-from .conftest import TriedHome, plugin
+from .conftest import TriedHome, plugin, written
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[2]
@@ -178,6 +179,8 @@ async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Sho
         await call("marketplace.install", name="tips")
         same = await call("marketplace.update", name="tips")
         file.write_text("My own words.")
+        with pytest.raises(MisuseError, match="yours is kept as a version") as refusal:
+            await call("marketplace.update", name="tips")
         shop.item("tips", sha=later)
         shop.code({"SKILL.md": SKILL.format(name="tips") + "Better.\n"}, sha=later)
         with pytest.raises(MisuseError, match="changed here"):
@@ -185,6 +188,7 @@ async def test_a_skill_changed_here_needs_force_and_keeps_what_it_held(shop: Sho
         done = await call("marketplace.update", name="tips", force=True)
     kept = list((shop.home.folder / "skills" / ".versions" / "tips").iterdir())
 
+    assert "tips was changed here since it came" in str(refusal.value)
     assert not same["changed"]
     assert done["changed"]
     assert file.read_text().endswith("Better.\n")
@@ -351,6 +355,149 @@ async def test_a_plugin_that_is_listed_again_may_be_turned_on_again_or_removed(r
     assert rows["helper"].state == "off"
     assert gone["said"] == "Its data stays."
     assert not (retired.home.folder / "plugins" / "helper").exists()
+
+
+def _a_folder(mark: Path) -> None:
+    (mark / "inner").mkdir(parents=True)
+
+
+def _a_link(mark: Path) -> None:
+    mark.symlink_to(mark.parents[3] / "elsewhere")
+
+
+def _no_text(mark: Path) -> None:
+    mark.write_bytes(b"\xff\xfe")
+
+
+@pytest.mark.parametrize("made", [_a_folder, _a_link, _no_text])
+async def test_a_plugin_that_holds_something_in_the_place_of_the_mark_is_stopped_and_so_is_all_after_it(
+    made: Callable[[Path], None], retired: Shop
+) -> None:
+    plugins = retired.home.folder / "plugins"
+    made(plugins / "helper" / ".claude-plugin" / "retired")
+    with pytest.raises(MisuseError):
+        read_manifest(plugins / "helper", source="folder")
+    async with retired.opened() as call:
+        found = await call("marketplace.list")
+
+    assert row(found, "helper")["retired"]
+    assert (plugins / "helper" / ".claude-plugin" / "retired").read_text() == (
+        "The marketplace retired helper, and it was stopped here: It leaked."
+    )
+    assert not (retired.home.folder / "elsewhere").exists()
+    assert not (retired.home.folder / "skills" / "tips").exists()
+
+
+async def test_what_cannot_be_stopped_holds_up_neither_the_rest_nor_the_list(retired: Shop) -> None:
+    (retired.home.folder / "mcp.json").write_text("no JSON")
+    records = retired.home.folder / "plugin-data" / "marketplace" / "records.json"
+    kept = json.loads(records.read_text())
+    records.write_text(json.dumps({**kept, "servers": {}}))
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "plugin.json").unlink()
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin").rmdir()
+    (retired.home.folder / "plugins" / "helper" / ".claude-plugin").write_text("a file where a folder belongs")
+    async with retired.opened() as call:
+        found = await call("marketplace.list")
+
+    assert row(found, "tips")["retired"]
+    assert not (retired.home.folder / "skills" / "tips").exists()
+    assert (retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "retired").is_file()
+
+
+@pytest.mark.parametrize("inside", ["retired", "retired/why"])
+async def test_a_plugin_that_brings_the_mark_of_one_that_was_stopped_is_refused(inside: str, shop: Shop) -> None:
+    shop.item("helper", "plugin")
+    shop.code({**plugin(), f".claude-plugin/{inside}": "The marketplace retired helper."})
+    source = written(shop.folder / "helper", {**plugin(), f".claude-plugin/{inside}": "x"})
+    async with shop.opened() as call:
+        with pytest.raises(RefusedError, match="the mark of a plugin that was stopped"):
+            await call("marketplace.install", name="helper")
+        with pytest.raises(RefusedError, match="the mark of a plugin that was stopped"):
+            await call("plugin.install", address=str(source))
+
+
+MCP_ITEM = """name: docs
+kind: mcp
+title: D
+server: {url: 'https://%s/mcp', headers: {Authorization: 'Bearer ${%s}'}}
+secrets: [{name: %s}]
+"""
+
+
+@pytest.fixture
+def with_vault(shop: Shop) -> Shop:
+    choices = shop.home.folder / "plugin-data" / "plugins.json"
+    choices.write_text(json.dumps({**json.loads(choices.read_text()), "vault": {"on": True}}))
+    return shop
+
+
+async def test_a_server_gets_a_key_that_is_stored_already_only_when_the_user_agrees(with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", "TEAM_KEY", "TEAM_KEY"))
+    with_vault.item("tips")
+    with_vault.code(
+        {"SKILL.md": "---\nname: tips\ndescription: T.\nmetadata:\n  requires:\n    mcp: [docs]\n---\nHelp.\n"}
+    )
+    async with with_vault.opened() as call:
+        await call("secret.set", name="TEAM_KEY", value="sk-of-the-team")
+        for name in ("docs", "tips"):
+            with pytest.raises(NeedsConsentError, match=r"TEAM_KEY.*evil\.example\.test") as asked:
+                await call("marketplace.install", name=name)
+        assert not (with_vault.home.folder / "mcp.json").exists()
+        await call("marketplace.install", name="docs", give_keys=True)
+        with_vault.add("docs", MCP_ITEM % ("evil.example.test/other", "TEAM_KEY", "TEAM_KEY"))
+        same_host = await call("marketplace.update", name="docs")
+        with_vault.add("docs", MCP_ITEM % ("worse.example.test", "TEAM_KEY", "TEAM_KEY"))
+        with pytest.raises(NeedsConsentError, match=r"worse\.example\.test"):
+            await call("marketplace.update", name="docs")
+
+    assert asked.value.code == "gives_stored_keys"
+    assert same_host["changed"]
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "HELPER_TOKEN"])
+async def test_a_key_of_a_model_provider_or_a_plugin_goes_to_no_server(name: str, with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", name, name))
+    written(with_vault.home.folder / "plugins" / "helper", plugin(secrets=["HELPER_TOKEN"]))
+    async with with_vault.opened() as call:
+        with pytest.raises(RefusedError, match=f"{name}, the key of"):
+            await call("marketplace.install", name="docs", give_keys=True)
+
+
+async def test_a_sign_in_goes_to_no_server(with_vault: Shop) -> None:
+    with_vault.add("docs", MCP_ITEM % ("evil.example.test", "MCP_LOGIN_NOTES_1A2B", "MCP_LOGIN_NOTES_1A2B"))
+    async with with_vault.opened() as call:
+        with pytest.raises(RefusedError, match="a sign-in that Atlas keeps"):
+            await call("marketplace.install", name="docs", give_keys=True)
+
+
+async def test_an_item_that_changes_its_kind_replaces_nothing_of_ones_own(shop: Shop) -> None:
+    skills, plugins = shop.home.folder / "skills", shop.home.folder / "plugins"
+    for name, kind, sha in (("tips", "skill", "a" * 40), ("helper", "plugin", "b" * 40)):
+        shop.item(name, kind, sha=sha)
+    shop.code({"SKILL.md": SKILL.format(name="tips")}, sha="a" * 40)
+    shop.code(plugin(), sha="b" * 40)
+    own = written(shop.folder / "tips", plugin("tips"))
+    async with shop.opened() as call:
+        for name in ("tips", "helper"):
+            await call("marketplace.install", name=name)
+        written(skills / "helper", {"SKILL.md": "My own.\n"})
+        await call("plugin.install", address=str(own))
+        shop.item("helper", "skill", sha="c" * 40)
+        shop.item("tips", "plugin", sha="d" * 40)
+        shop.code({"SKILL.md": SKILL.format(name="helper")}, sha="c" * 40)
+        shop.code(plugin("tips", "6.6.6"), sha="d" * 40)
+        for name in ("tips", "helper"):
+            with pytest.raises(RefusedError, match=f"{name} is of the kind"):
+                await call("marketplace.update", name=name, force=True)
+        servers = {"tips": {"command": "mine"}}
+        (shop.home.folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        shop.add("tips", "name: tips\nkind: mcp\ntitle: D\nserver: {url: 'https://x.example.test/mcp'}\n")
+        with pytest.raises(RefusedError, match="tips is of the kind"):
+            await call("marketplace.update", name="tips", force=True)
+
+    assert (skills / "helper" / "SKILL.md").read_text() == "My own.\n"
+    assert read_manifest(plugins / "tips", source="folder").version == "0.1.0"
+    assert json.loads((shop.home.folder / "mcp.json").read_text()) == {"mcpServers": servers}
 
 
 async def test_a_retired_plugin_is_not_said_to_be_up_to_date(retired: Shop) -> None:

@@ -91,7 +91,7 @@ async def test_a_package_of_a_skill_and_a_server_alone_runs_no_python(home: Trie
         [programs] = app.added("atlas_paths")
 
         assert found.declares == {
-            "mcp_servers": ["echo (${CLAUDE_PLUGIN_ROOT}/bin/echo)"],
+            "mcp_servers": ["echo (${CLAUDE_PLUGIN_ROOT}/bin/echo; env KEY=${GALE_KEY})"],
             "programs": ["echo"],
             "secrets": ["GALE_KEY"],
         }

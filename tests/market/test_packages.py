@@ -31,7 +31,6 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setattr(sys, "path", [*sys.path])
     return folder
 
 
@@ -118,6 +117,14 @@ async def test_a_package_that_is_no_plugin_is_refused(home: TriedHome, index: Pa
             await installer.install(str(file))
 
     assert not (home.folder / "plugins" / ".packages").exists()
+
+
+async def test_a_file_that_is_no_wheel_says_how_one_is_made(home: TriedHome, index: Path, tmp_path: Path) -> None:
+    file = tmp_path / "dice-1.0-py3-none-any.whl"
+    file.write_text("junk")
+    async with home.installer() as installer:
+        with pytest.raises(AtlasError, match="uv build --wheel"):
+            await installer.install(str(file))
 
 
 async def test_a_package_may_not_write_over_another_one_s_files(home: TriedHome, index: Path) -> None:

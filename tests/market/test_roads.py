@@ -133,7 +133,6 @@ WHEELS = [
 async def test_a_wheel_is_refused_before_anything_unpacks_it(
     one: Recipe, home: TriedHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "home" / "uv"))
     file = tmp_path / "atlas_helper-1.0-py3-none-any.whl"

@@ -111,7 +111,7 @@ def test_a_name_makes_no_line_of_its_own(atlas_context: FakeContext, tmp_path: P
     log = Audit(tmp_path, "a", atlas_context.clock)
     forged = '\n{"at": "2026-01-01T00:00:00+00:00", "kind": "secret", "what": "X"}\r\u2028\x1b[2J\ud83d'
 
-    log.note(forged, forged + "a" * 10_000, forged, conversation=forged)
+    log.note("host", forged + "a" * 10_000, forged, conversation=forged)
 
     (line,) = log.lines(10)
     assert all(text.isprintable() for text in line.values())

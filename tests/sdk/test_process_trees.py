@@ -60,6 +60,9 @@ async def test_what_left_its_tree_ends_with_it(way: str, tmp_path: Path) -> None
 async def test_what_made_a_session_of_its_own_may_be_left_alone(tmp_path: Path) -> None:
     mark = Mark("ATLAS_TEST", "daemon")
     leader, child = await left_by("sleep 60 & setsid sleep 60 & echo $!", mark, tmp_path)
+    with anyio.fail_after(5):
+        while (seen := look(child)) is None or seen.session != child:  # the shell says its id before it has left
+            await anyio.sleep(0.01)
 
     assert await end_tree(leader, mark, detached=False)
     assert lives(child)
@@ -109,3 +112,56 @@ def test_a_child_cannot_read_what_the_parent_was_started_with() -> None:
     )
 
     assert done.stdout.strip() == f"{environment['A_KEY']} set after {environment['A_KEY']} True", done.stderr
+
+
+# In a process of its own, since whoever gets orphans back does so for good.
+ADOPTS = """
+import os, sys
+from pathlib import Path
+import anyio
+from atlas_gateway.kin import keep_orphans
+from atlas_sdk.process_table import look
+from atlas_sdk.process_trees import Mark, end_tree, end_marked, start
+
+LOWERED = "env -i setsid sh -c 'ulimit -m 4000000; (setsid sh -c \\"echo \\\\$\\\\$; exec sleep 60\\" &)'"
+PLAIN = "sleep 60 & echo $!"
+
+def lives(pid):
+    seen = look(pid)
+    return seen is not None and not seen.is_gone
+
+async def left_by(line, mark):
+    process = await start(["bash", "-c", line], mark=mark, folder=Path.cwd(), environment={"PATH": os.environ["PATH"]})
+    child = int(await process.stdout.receive())
+    await process.wait()
+    await process.aclose()
+    return process.pid, child
+
+async def main():
+    keep_orphans()
+    before, mark, after = (Mark("ATLAS_TEST", f"{os.getpid()} {name}") for name in ("before", "mark", "after"))
+    _, daemon = await left_by(f"setsid {PLAIN}", before)
+    own = await anyio.open_process(["sleep", "60"])
+    leader, stray = await left_by(LOWERED, mark)
+    await anyio.sleep(0.05)  # the kernel tells when something began to the hundredth of a second
+    late, other = await left_by(PLAIN, after)
+    said = [lives(stray)]
+    await end_tree(late, after)  # it began after the stray, which cannot be of it
+    said += [lives(stray), lives(other)]
+    await end_tree(leader, mark)
+    said += [lives(stray), lives(daemon), own.returncode is None]
+    own.kill()
+    await own.aclose()
+    said += [await end_marked(before), lives(daemon)]
+    print(said)
+
+anyio.run(main, backend="trio")
+"""
+
+
+def test_an_orphan_that_took_off_its_mark_ends_with_the_tree_it_may_be_of(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ADOPTS], capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path
+    )
+
+    assert done.stdout.strip() == "[True, True, False, False, True, True, True, False]", done.stderr

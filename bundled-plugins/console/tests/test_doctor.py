@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ import trio.testing
 from atlas_console.doctor import CHECK_SECONDS, run_checks
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.manifest import Manifest
 from atlas_sdk.services.home import HOME, Added
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
 from atlas_sdk.services.store import STORE
@@ -33,12 +35,16 @@ class FakeHome:
         self._checks = checks
         self.contributions: dict[str, tuple[Added, ...]] = {}
         self.provided: set[str] = set()
+        self.found: tuple[Manifest, ...] = ()
 
     def checks(self) -> tuple[tuple[str, Check], ...]:
         return tuple(("notes", check) for check in self._checks)
 
     def added(self, hook: str) -> tuple[Added, ...]:
         return self.contributions.get(hook, ())
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        return self.found
 
     def has(self, service: str) -> bool:
         return service in self.provided
@@ -155,6 +161,18 @@ async def test_plugins_that_are_wanted_and_not_on_are_named(atlas_context: FakeC
     assert "notes: It raised." in said
     assert "mail: It needs vault@1." in said
     assert "off" not in said
+
+
+async def test_a_manifest_that_is_no_json_is_named_with_its_line(atlas_context: FakeContext, tmp_path: Path) -> None:
+    home = offer(atlas_context)
+    (tmp_path / "tidy" / ".claude-plugin").mkdir(parents=True)
+    (tmp_path / "tidy" / ".claude-plugin" / "plugin.json").write_text('{\n "name" "tidy"}')
+    home.found = (Manifest("tidy", folder=str(tmp_path / "tidy")),)
+
+    assert (await found(atlas_context))["plugins.readable"] == (
+        "warning",
+        "tidy: plugin.json: It is not JSON (line 2). The rest of the folder is taken without it.",
+    )
 
 
 async def test_what_nobody_uses_is_named_by_what_would(atlas_context: FakeContext) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from atlas_installer.address import Address, parse
 from atlas_installer.cli import meant_here
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_paths_begin_like_paths_or_end_like_files(tmp_path: Path) -> None:
 def test_a_misspelt_path_is_told_with_what_is_near(tmp_path: Path) -> None:
     (tmp_path / "weather").mkdir()
 
-    with pytest.raises(MisuseError, match=f"There is no file or folder {tmp_path}/wether.*Did you mean .*/weather"):
+    with pytest.raises(NotFoundError, match=f"There is no file or folder {tmp_path}/wether.*Did you mean .*/weather"):
         parse("./wether", here=tmp_path)
 
 
@@ -56,3 +56,30 @@ def test_what_lies_here_under_the_name_of_an_address_is_hinted_at(address: str, 
 
     assert f"atlas plugins install ./{address}" in meant_here(address, tmp_path)
     assert meant_here(f"./{address}", tmp_path) == meant_here("you/other", tmp_path) == ""
+
+
+def test_a_repository_of_this_computer_is_taken_as_it_was_committed(tmp_path: Path) -> None:
+    for name in ("bare.git/objects", "bare.git/refs", "work/.git", "plain"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "bare.git" / "HEAD").touch()
+    bare, work = (tmp_path / "bare.git").as_uri(), (tmp_path / "work").as_uri()
+
+    assert parse("./bare.git#a", here=tmp_path) == Address("git", bare, "a")
+    assert parse(f"{bare}#a", ref="v1", here=tmp_path) == Address("git", bare, "a", "v1")
+    assert parse("./work", here=tmp_path) == Address("folder", str(tmp_path / "work"))
+    assert parse("./work", ref="main", here=tmp_path) == Address("git", work, ref="main")
+    assert parse(work, here=tmp_path) == Address("git", work)
+    assert parse((tmp_path / "plain").as_uri(), here=tmp_path).kind == "folder"
+    with pytest.raises(MisuseError, match="plain is no git repository"):
+        parse("./plain", ref="main", here=tmp_path)
+
+
+@pytest.mark.parametrize("address", ["file://host.example.test/x", "file:x", "file:///x?y"])
+def test_a_file_s_address_that_leads_elsewhere_is_refused(address: str, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="no sound address"):
+        parse(address, here=tmp_path)
+
+
+def test_what_is_taken_is_said_where_something_is_not(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"file:// are taken, and http:// of this computer"):
+        parse("git://host.example.test/x.git", here=tmp_path)

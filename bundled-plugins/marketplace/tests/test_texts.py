@@ -67,3 +67,10 @@ def test_a_description_with_a_colon_is_taken_as_it_is_meant() -> None:
 def test_the_origin_of_a_skill_is_the_marketplace_whatever_it_says(before: str, after: str) -> None:
     assert marked(before) == after
     assert front_matter(marked(before))[0]["metadata"]["origin"] == "marketplace"
+
+
+def test_what_is_wrong_is_said_with_its_line_and_no_drawing() -> None:
+    with pytest.raises(YamlError) as refusal:
+        load("name: tips\nwhat: a: b\n")
+
+    assert str(refusal.value) == "It is no YAML that is taken: mapping values are not allowed here, in line 2."

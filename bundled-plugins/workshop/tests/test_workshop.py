@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 import atlas_workshop
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.front_matter import split
 from atlas_sdk.manifest_file import MANIFEST, read_manifest
 from atlas_sdk.testing.fake_context import FakeContext
@@ -308,6 +309,54 @@ def test_test_exits_1_when_something_is_wrong(commands: Callable[..., Any], weat
     assert "weather is not in order yet." in done.stdout
 
 
+def test_a_kind_that_is_no_tool_names_the_page_of_kinds(commands: Callable[..., Any]) -> None:
+    done = commands("new", "weather", "--kind", "channel")
+
+    assert "Write it:    atlas docs plugins/kinds" in done.stdout
+
+
+def test_the_name_of_a_bundled_plugin_makes_nothing(commands: Callable[..., Any], tmp_path: Path) -> None:
+    done = commands("new", "store")
+
+    assert str(done.exception) == "store is the name of a plugin that came with Atlas. Choose another name."
+    assert not (tmp_path / "plugins").exists()
+
+
+def test_a_folder_in_one_that_is_not_there_makes_nothing(commands: Callable[..., Any], tmp_path: Path) -> None:
+    done = commands("new", "weather", "--folder", str(tmp_path / "nowhere" / "code"))
+
+    assert str(done.exception).startswith(f"There is no folder {tmp_path / 'nowhere'}")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "tried", "said"),
+    [
+        ({}, "kit", "holds nothing that Atlas loads. atlas plugins new NAME makes one."),
+        ({"a/SKILL.md": "A."}, "kit", "These in it are plugins, each of its own: a."),
+        ({".claude-plugin/plugin.json": '{"name": "kit"}'}, "kit/.claude-plugin", "The plugin is the folder around it:"),
+        ({".claude-plugin/plugin.json": "{", "skills/a/SKILL.md": "A."}, "kit", "It is not JSON (line 1). Mend the file."),
+    ],
+)  # fmt: skip
+def test_what_is_no_plugin_does_not_pass(
+    files: dict[str, str], tried: str, said: str, commands: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "kit").mkdir()
+    for name, text in files.items():
+        (tmp_path / "kit" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kit" / name).write_text(text)
+
+    done = commands("test", str(tmp_path / tried))
+
+    assert isinstance(done.exception, AtlasError)
+    assert done.exception.exit_code == 1
+    assert said in str(done.exception)
+
+
+def test_no_name_is_no_folder(commands: Callable[..., Any]) -> None:
+    assert str(commands("test", "").exception).startswith("'' is no folder.")
+
+
 @pytest.mark.slow  # it starts pytest
 def test_a_package_is_tested_from_its_project(commands: Callable[..., Any], project: Path) -> None:
     done = commands("test", str(project))
@@ -325,3 +374,13 @@ def test_the_skill_that_writes_a_plugin_is_what_it_is_listed_as(tmp_path: Path) 
     assert (matter["name"], matter["description"]) == (skill.name, skill.description)
     assert "$ARGUMENTS" in text
     assert "atlas plugins validate" in text
+
+
+def test_the_skill_names_options_that_there_are(commands: Callable[..., Any], tmp_path: Path) -> None:
+    text = (Path(atlas_workshop.__file__).parent / "skills" / "write-plugin" / "SKILL.md").read_text("utf-8")
+    found = re.search(r"`atlas plugins (new NAME [^`]*)`", text)
+    assert found is not None
+    words = ["weather" if one == "NAME" else str(tmp_path) if one == "." else one for one in found[1].split()]
+
+    assert commands(*words).exit_code == 0
+    assert (tmp_path / "weather" / MANIFEST).is_file()

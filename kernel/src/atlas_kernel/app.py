@@ -13,6 +13,7 @@ import anyio.lowlevel
 
 from atlas_sdk.checks import Check
 from atlas_sdk.context import Clock, SystemClock
+from atlas_sdk.errors import lone
 from atlas_sdk.homes import Home, HomeLock
 from atlas_sdk.log import Log
 from atlas_sdk.manifest import Manifest
@@ -36,7 +37,7 @@ from .consent import Choices
 from .conversations import Conversations
 from .discovery import Found, discover
 from .events import Bus
-from .guard import logged, lone
+from .guard import logged
 from .lifecycle import Plugins
 from .model import Models
 from .runtime import Generations

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from atlas_sdk.errors import AtlasError, ExitCode, MisuseError
+from atlas_sdk.beside import offer_all
+from atlas_sdk.command_line import first_help, has_own
+from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, lone
 from atlas_sdk.homes import Homes
-from atlas_sdk.manifest import CliCommand
+from atlas_sdk.manifest import CliCommand, Manifest
+from atlas_sdk.manifest_file import FOLDER_COMMAND
+from atlas_sdk.plain_text import plain
 
 from . import __version__
 from .consent import Choices
 from .discovery import discover
-from .guard import lone
 from .terminal import HomeTerminal
 
 VERSION = CliCommand("version", "Print the installed version.", "atlas_kernel.cli:version")
@@ -33,9 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         error = lone(raised) if isinstance(raised, BaseExceptionGroup) else raised
         if error is None:
             raise
-        sys.stderr.write(f"{error.message}\n")
-        if error.hint:
-            sys.stderr.write(f"{error.hint}\n")
+        sys.stderr.write(plain("".join(f"{said}\n" for said in (error.message, error.hint) if said)))
         return int(error.exit_code)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
@@ -55,18 +56,24 @@ def _run(arguments: list[str]) -> int:
     choices = Choices(home.data / "plugins.json")
     manifests = {
         manifest.name: manifest
-        for manifest in found.manifests.values()
+        # What came with Atlas goes first, so that no other plugin takes a command's name of it, or its client's place.
+        for manifest in sorted(found.manifests.values(), key=lambda one: one.source != "bundled")
         if choices.wants(manifest) and choices.consented(manifest)
     }
+    offer_all(manifests.values())
     commands = {VERSION.name: VERSION}
-    # What came with Atlas goes first, so that no other plugin takes the name of a command of it.
-    for manifest in sorted(manifests.values(), key=lambda one: one.source != "bundled"):
+    owners: dict[str, Manifest] = {}
+    for manifest in manifests.values():
         for command in manifest.cli:
-            commands.setdefault(command.name, command)
+            if commands.setdefault(command.name, command) is command and command.target != FOLDER_COMMAND:
+                owners[command.name] = manifest  # what runs a folder's commands is Atlas's own
     brought = {command.name: one.name for one in found.manifests.values() for command in one.cli}
-    name = words if (words := " ".join(rest[:2])) in brought else "".join(rest[:1])
+    came = {command.name for one in found.manifests.values() if one.source == "bundled" for command in one.cli}
+    name, words = "".join(rest[:1]), " ".join(rest[:2])
+    if words in came or (words in brought and not has_own(commands.get(name), "".join(rest[1:2]))):
+        name = words  # what a group has of its own is nobody else's, least of all plugins disable
     if not completing and (not rest or name in ("--help", "-h", "help")):
-        sys.stdout.write(_help(commands))
+        sys.stdout.write(first_help(commands))
         return int(ExitCode.DONE)
     if not completing and name not in commands:
         if off := brought.get(name):
@@ -78,7 +85,7 @@ def _run(arguments: list[str]) -> int:
         raise MisuseError(f"There is no command {name!r}.", hint=f"{hint}atlas --help lists them.")
     group = [commands[one] for one in commands if one.startswith(f"{name} ") and rest[1:2] in ([], ["--help"])]
     chosen = list(commands.values()) if completing else [commands[name], *group]
-    return _invoke(tree(chosen), rest, HomeTerminal(home, manifests))
+    return _invoke(tree(chosen), rest, HomeTerminal(home, manifests, owners.get(name)))
 
 
 def _global_options(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -133,18 +140,3 @@ def version(json: bool = False) -> None:
 
 def _nothing() -> None:
     """Atlas, a personal agent that runs on your own machine."""
-
-
-def _help(commands: dict[str, CliCommand]) -> str:
-    width = max(map(len, names := sorted(name for name in commands if " " not in name))) + 2
-    lines = [
-        "Usage: atlas [--home NAME] COMMAND [ARGUMENT ...]",
-        "",
-        "Atlas, a personal agent that runs on your own machine.",
-        "",
-        "Commands:",
-        *(f"  {name:<{width}}{commands[name].help}" for name in names),
-        "",
-        "atlas COMMAND --help says more of one. atlas docs start is the first page to read.",
-    ]
-    return "\n".join(lines) + "\n"

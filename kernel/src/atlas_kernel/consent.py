@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest
+from atlas_sdk.manifest_file import declared, digest
 from atlas_sdk.values import Json, as_kind_of
 
 
 @dataclass
 class Choice:
-    """What the owner chose for one plugin. ``on`` is None while they never said."""
+    """What the owner chose for one plugin. ``on`` is None while they never said; ``agreed`` is what they were shown."""
 
     on: bool | None = None
     consent: str = ""
     settings: dict[str, Json] = field(default_factory=dict)
+    agreed: Json = None
 
 
 class Choices:
@@ -43,13 +43,11 @@ class Choices:
             ) from error
         for name, kept in found.items() if isinstance(found, dict) else []:
             if isinstance(kept, dict):
-                self._choices[name] = Choice(kept.get("on"), str(kept.get("consent", "")), kept.get("settings") or {})
+                consent, settings = str(kept.get("consent", "")), kept.get("settings") or {}
+                self._choices[name] = Choice(kept.get("on"), consent, settings, kept.get("agreed"))
 
     def _write(self) -> None:
-        kept: dict[str, Any] = {
-            name: {"on": choice.on, "consent": choice.consent, "settings": choice.settings}
-            for name, choice in sorted(self._choices.items())
-        }
+        kept = {name: asdict(choice) for name, choice in sorted(self._choices.items())}
         replace_file(self._path, json.dumps(kept, indent=2) + "\n")
 
     def of(self, name: str) -> Choice:
@@ -69,12 +67,12 @@ class Choices:
         """Whether what it declares now is what the owner agreed to. What is in the bundle needs no asking."""
         return manifest.source == "bundled" or self.of(manifest.name).consent == digest(manifest)
 
-    def turn(self, name: str, *, on: bool, consent: str | None = None) -> None:
-        """Keep that a plugin is on or off, and the digest agreed to."""
+    def turn(self, name: str, *, on: bool, consent: Manifest | None = None) -> None:
+        """Keep that a plugin is on or off, and what was agreed to."""
         choice = self._choices.setdefault(name, Choice())
         choice.on = on
         if consent is not None:
-            choice.consent = consent
+            choice.consent, choice.agreed = digest(consent), declared(consent)
         self._write()
 
     def set(self, manifest: Manifest, setting: str, value: Json) -> None:

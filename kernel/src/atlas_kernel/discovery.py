@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas_sdk.beside import BESIDE
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest, Source
 from atlas_sdk.manifest_file import ManifestError, plugin_folders, read_manifest
-
-BESIDE = ".packages"
-"""Where in the home's ``plugins/`` the packages are that were installed beside Atlas."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,7 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
     """
     manifests: dict[str, Manifest] = {}
     broken: dict[str, str] = {}
-    beside = str(folders / BESIDE) if folders and (folders / BESIDE).is_dir() else None
-    if beside and beside not in sys.path:
-        sys.path.append(beside)  # behind all that came with Atlas, which nothing installed later may replace
-    for entry in cached_packages(cache):
+    for entry in cached_packages(cache, folders / BESIDE if folders else None):
         name, folder = entry["name"], entry["folder"]
         try:
             if not folder:

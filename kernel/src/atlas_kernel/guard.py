@@ -6,7 +6,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from atlas_sdk.errors import AtlasError
+from atlas_sdk.errors import AtlasError, is_plain, sentence
+from atlas_sdk.stopping import cancellation
 
 T = TypeVar("T")
 log = logging.getLogger("atlas.guard")
@@ -22,44 +23,23 @@ class PluginFailed(AtlasError):
         super().__init__(f"The plugin {plugin} failed while {doing}: {said}", code="plugin_failed")
 
 
-def sentence(error: BaseException) -> str:
-    """Return an error as one sentence: an AtlasError's own, else its type and message."""
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        return sentence(error.exceptions[0])
-    if isinstance(error, AtlasError):
-        return str(error)
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def is_plain(error: BaseException) -> bool:
-    """Whether an error, or every error of a group, is an AtlasError: a fact for the user and no bug."""
-    if isinstance(error, BaseExceptionGroup):
-        return all(is_plain(inner) for inner in error.exceptions)
-    return isinstance(error, AtlasError)
-
-
-def lone(group: BaseExceptionGroup[BaseException]) -> AtlasError | None:
-    """Return the AtlasError a group comes down to, or None where something else is in it, too."""
-    inner = [lone(one) if isinstance(one, BaseExceptionGroup) else one for one in group.exceptions]
-    return inner[0] if inner and all(isinstance(one, AtlasError) for one in inner) else None  # type: ignore[return-value]
-
-
 def attributed(plugin: str, doing: str, call: Callable[..., T], *arguments: Any) -> T:
-    """Call a plugin's function; what it raises becomes PluginFailed with its name."""
+    """Call a plugin's function; what it raises becomes PluginFailed with its name, also what would end Atlas."""
     try:
         return call(*arguments)
-    except Exception as error:
+    except BaseException as error:
         if not is_plain(error):
             log.exception("A plugin raised", extra={"plugin": plugin, "doing": doing})
         raise PluginFailed(plugin, doing, error) from error
 
 
-async def caught(call: Callable[..., Awaitable[T]], *arguments: Any) -> tuple[T | None, Exception | None]:
-    """Await a call and return its value or its error. Cancellation passes."""
+async def caught(call: Callable[..., Awaitable[T]], *arguments: Any) -> tuple[T | None, BaseException | None]:
+    """Await a call and return its value or its error, also one that would end Atlas. Cancellation alone passes."""
     try:
         return await call(*arguments), None
-    except Exception as error:
+    except BaseException as error:
+        if (stopped := cancellation(error)) is not None:
+            raise stopped from None
         return None, error
 
 

@@ -11,11 +11,13 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
+from atlas_sdk.beside import offer, withdraw
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError
+from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError, sentence
 from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
+from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import declared, digest
 from atlas_sdk.services.folders import FOLDERS
@@ -25,7 +27,7 @@ from atlas_sdk.services.store import STORE
 from .consent import Choices
 from .discovery import Found
 from .events import Bus
-from .guard import PluginFailed, attributed, caught, logged, sentence
+from .guard import PluginFailed, attributed, caught, logged
 from .plugins import Context, Manager, Plugin
 from .runtime import Generations, build
 from .services import Registry
@@ -71,6 +73,8 @@ class Plugins:
         self.manager = Manager()
         self.why: dict[str, str] = {}
         self._look()
+        self._loading = Loading(home)
+        self.why.update(self._loading.left())
 
     def _look(self) -> None:
         """Find what plugins there are. One that is gone or cannot be read has a manifest of its name alone."""
@@ -137,18 +141,19 @@ class Plugins:
     async def _try_load(self, manifest: Manifest) -> None:
         bundled = manifest.source == "bundled"
         try:
-            with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
-                await self._load(manifest)
-            if limit.cancelled_caught:
-                self._unregister(manifest)
-                self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
-            elif not bundled:
-                self._stale = True
-                await anyio.sleep(GATHER_SECONDS)
-                if self._stale:  # else one that came on beside it was quicker
-                    self._rebuild()
+            with self._loading.of(manifest):
+                with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
+                    await self._load(manifest)
+                if limit.cancelled_caught:
+                    self._unregister(manifest)
+                    self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
+                elif not bundled:
+                    self._stale = True
+                    await anyio.sleep(GATHER_SECONDS)
+                    if self._stale:  # else one that came on beside it was quicker
+                        self._rebuild()
         except PluginFailed as failed:
-            if isinstance(failed.error, SettingsError):
+            if bundled and isinstance(failed.error, SettingsError):
                 raise failed.error from None  # a broken file of settings stops Atlas, not the plugin that read it
             self._break(manifest.name, str(failed))
 
@@ -163,7 +168,7 @@ class Plugins:
             for _, kind in self.manager.contributions("atlas_settings", only=name):
                 if kind.section not in manifest.sections:
                     raise MisuseError(f"its manifest does not name the section {kind.section!r}.")
-                self._settings.add(kind)
+                self._settings.add(kind, owner=name)
             offered = {str(item.key): item for _, item in self.manager.contributions("atlas_services", only=name)}
             for service, item in offered.items():
                 if service not in manifest.provides:
@@ -190,6 +195,7 @@ class Plugins:
 
     async def _import(self, context: Context) -> object:
         manifest = context.manifest
+        offer(manifest)
         if str(FOLDERS) in manifest.requires:
             with anyio.move_on_after(LOAD_SECONDS):
                 implementation, error = await caught(self._registry.need(FOLDERS).load, manifest, context)
@@ -227,8 +233,8 @@ class Plugins:
     def _unregister(self, manifest: Manifest) -> None:
         self.manager.unregister(manifest.name)
         self._registry.remove(manifest.name)
-        for section in manifest.sections:
-            self._settings.remove(section)
+        withdraw(manifest)
+        self._settings.remove(manifest.name)
 
     def _rebuild(self) -> None:
         """Build the next generation; a plugin whose answer will not do is taken out, and the rest built again."""
@@ -300,8 +306,9 @@ class Plugins:
 
     async def unload_all(self) -> None:
         """Unload every plugin, those last that others need."""
-        for name in reversed(list(self.manager.on)):
-            await self.manager.on[name].unload()
+        for plugin in reversed([*self.manager.on.values()]):
+            await plugin.unload()
+            withdraw(plugin.manifest)
 
     async def list(self) -> tuple[PluginRow, ...]:
         return tuple(self._row(manifest) for _, manifest in sorted(self._found.manifests.items()))
@@ -319,6 +326,8 @@ class Plugins:
             requires=manifest.requires,
             declares=declared(manifest),
             digest=digest(manifest),
+            wanted=self._choices.wants(manifest),
+            agreed=self._choices.of(manifest.name).agreed,
         )
 
     def _state(self, manifest: Manifest) -> tuple[PluginState, str]:
@@ -338,8 +347,9 @@ class Plugins:
         return self._found.manifests[name]
 
     async def enable(self, name: str, *, consent: str = "") -> PluginRow:
-        manifest = self._named(name)
         async with self._lock:
+            self._look()  # what is agreed to is what is there
+            manifest = self._named(name)
             if name in self.manager.on:
                 return self._row(manifest)
             if name in self._found.broken:
@@ -359,7 +369,7 @@ class Plugins:
             await self._try_load(manifest)
             if name in self.why:
                 raise MisuseError(self.why[name])
-            self._choices.turn(name, on=True, consent=digest(manifest))
+            self._choices.turn(name, on=True, consent=manifest)
             await self._load_wanted()  # those that waited for a service of it
             self._rebuild()
         row = self._row(manifest)
@@ -374,6 +384,7 @@ class Plugins:
             raise MisuseError(f"The plugin {name} stays on: Atlas's own commands run on it.")
         async with self._lock:
             self._choices.turn(name, on=False)
+            self._loading.forget(name)
             self.why.pop(name, None)
             if name in self.manager.on:
                 gone = self._dependents(name)
@@ -404,9 +415,8 @@ class Plugins:
         return name not in known or name in self._found.broken or not self._choices.consented(known[name])
 
     async def _tell(self, row: PluginRow) -> None:
-        await logged(
-            "telling of a plugin", self._bus.announce, PluginChanged(name=row.name, state=row.state, why=row.why)
-        )
+        changed = PluginChanged(name=row.name, state=row.state, why=row.why)
+        await logged("telling of a plugin", self._bus.announce, changed)
 
     async def set(self, name: str, setting: str, value: str | None) -> None:
         self._choices.set(self._named(name), setting, value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import anyio
 
 from atlas_sdk.context import Clock
+from atlas_sdk.errors import sentence
 from atlas_sdk.ids import new_id
 from atlas_sdk.providers import Emit, ModelInfo, ModelReply, ModelRequest, Provider, ProviderError, tool_list
 from atlas_sdk.records import Content, ModelCall, Record
@@ -15,7 +16,7 @@ from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
-from .guard import caught, sentence
+from .guard import caught
 from .runtime import Generations, Runtime
 from .settings import Settings
 

@@ -13,7 +13,9 @@ import pluggy
 
 from atlas_sdk import hookspecs
 from atlas_sdk.context import Clock
+from atlas_sdk.contributed import contributed
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.granted import granted
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services import Services
@@ -23,7 +25,7 @@ from atlas_sdk.settings import SettingsSection
 from atlas_sdk.values import Json
 
 from .consent import Choices
-from .guard import PluginFailed, attributed, logged
+from .guard import attributed, logged
 from .settings import Settings
 
 S = TypeVar("S", bound=SettingsSection)
@@ -42,7 +44,8 @@ class Context:
         self.folder = Path(manifest.folder)
         self.logger = logging.getLogger(f"atlas.plugin.{manifest.name}")
         self.clock = clock
-        self.services = services
+        self.services = granted(manifest, services)
+        self._services = services
         self.stops: list[Callable[[], Awaitable[None] | None]] = []
         self._data_folder = home.data / manifest.name
         self._settings = settings
@@ -62,7 +65,7 @@ class Context:
     async def secret(self, name: str) -> str | None:
         if name not in {secret.name for secret in self.manifest.secrets}:
             raise MisuseError(f"The plugin {self.name} does not declare a secret {name!r}.")
-        return await self.services.need(VAULT).get(name)
+        return await self._services.need(VAULT).get(name)
 
     def on_unload(self, stop: Callable[[], Awaitable[None] | None]) -> None:
         self.stops.append(stop)
@@ -132,21 +135,18 @@ class Manager:
             self._manager.unregister(name=name)
 
     def contributions(self, hook: str, *, only: str | None = None) -> list[tuple[Plugin, Any]]:
-        """Call a hook's implementations one by one and return what each plugin adds, plugins in order of name.
+        """Call a hook's implementations one by one and return what each plugin adds, in order of name.
 
+        What came with Atlas goes first, so that a name it has is its own whatever another plugin is called.
         Raises PluginFailed for the first that fails or returns something that is not a list.
         """
         caller = getattr(self._manager.hook, hook)
         found = {implementation.plugin_name: implementation for implementation in caller.get_hookimpls()}
         added: list[tuple[Plugin, Any]] = []
-        for name in sorted(found):
-            plugin = self.on.get(name)
-            if plugin is None or (only is not None and name != only):
-                continue
+        wanted = [plugin for name, plugin in self.on.items() if name in found and only in (None, name)]
+        for plugin in sorted(wanted, key=lambda one: (one.manifest.source != "bundled", one.manifest.name)):
+            name = plugin.manifest.name
             arguments = (plugin.context,) if "ctx" in found[name].argnames else ()
-            items = attributed(name, f"answering {hook}", found[name].function, *arguments)
-            if not isinstance(items, list | tuple):
-                kind = type(items).__name__
-                raise PluginFailed(name, f"answering {hook}", MisuseError(f"it returned {kind} where a list is due"))
+            items = attributed(name, f"answering {hook}", contributed, hook, found[name].function, *arguments)
             added.extend((plugin, item) for item in items)
         return added

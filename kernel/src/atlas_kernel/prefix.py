@@ -7,12 +7,13 @@ import json
 import logging
 from dataclasses import dataclass
 
+from atlas_sdk.errors import sentence
 from atlas_sdk.instructions import DEFAULT_SOUL, IDENTITY, RULES
 from atlas_sdk.providers import ToolSpec, tool_list
 from atlas_sdk.records import Content, Conversation
 from atlas_sdk.services.store import StoreService
 
-from .guard import caught, sentence
+from .guard import caught
 from .runtime import Runtime
 
 log = logging.getLogger("atlas.prefix")

@@ -75,13 +75,16 @@ def build(number: int, manager: Manager) -> Runtime:
         providers[provider.id] = provider
     methods: dict[str, Method] = {}
     for plugin, method in manager.contributions("atlas_methods"):
+        if plugin.manifest.source != "bundled":
+            _declared(plugin, "methods", method.name)
         if method.name in methods:
             raise _bad(plugin, f"there is a method {method.name} already")
         methods[method.name] = method
     commands: dict[str, SlashCommand] = {}
     for plugin, command in manager.contributions("atlas_commands"):
-        bundled = plugin.manifest.source == "bundled"
-        commands.setdefault(command.name if bundled else f"{plugin.manifest.name}:{command.name}", command)
+        name = command.name if plugin.manifest.source == "bundled" else f"{plugin.manifest.name}:{command.name}"
+        commands.setdefault(name, command)
+    manager.added["atlas_commands"] = tuple(Added("", name, command) for name, command in commands.items())
     hooks = manager.contributions("atlas_hooks")
     sections = manager.contributions("atlas_instructions")
     return Runtime(

@@ -36,25 +36,32 @@ class Settings:
         self._flags = dict(flags or {})
         self._environ = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value.strip()}
         self._process_environ = environ
+        self._owners: dict[str, str] = {}
         self._kinds: dict[str, type[SettingsSection]] = {}
         self._sections: dict[str, SettingsSection] = {}
 
-    def add(self, kind: type[SettingsSection]) -> None:
+    def add(self, kind: type[SettingsSection], *, owner: str = "kernel") -> None:
         """Add a section and check its values. Raises SettingsError with the key and what it takes.
+
+        Raises MisuseError for one that another plugin owns.
 
         A secret's variable leaves the environment once read, so that no command the agent runs inherits it.
         """
         name = kind.section
+        if (held := self._owners.setdefault(name, owner)) != owner:
+            raise MisuseError(f"The section {name} of config.toml belongs to {held} already.")
         self._kinds[name] = kind
         self._sections[name] = self._parse(kind, self._values(kind))
         for key, field in kind.model_fields.items():
             if _extra(field).get("secret"):
                 self._process_environ.pop(_variable(name, key), None)
 
-    def remove(self, section: str) -> None:
-        """Forget a section whose plugin was turned off."""
-        self._kinds.pop(section, None)
-        self._sections.pop(section, None)
+    def remove(self, owner: str) -> None:
+        """Forget the sections of a plugin that was turned off."""
+        for section in [name for name, held in self._owners.items() if held == owner]:
+            del self._owners[section]
+            self._kinds.pop(section, None)
+            self._sections.pop(section, None)
 
     def refuse_unknown(self, known_sections: Iterable[str]) -> None:
         """Stop at a section nobody owns. ``known_sections`` has also those of plugins that are off."""

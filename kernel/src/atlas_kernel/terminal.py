@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from atlas_sdk.client import PROTOCOL, Client
 from atlas_sdk.errors import MissingServiceError
+from atlas_sdk.granted import granted
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services import Services
@@ -23,9 +24,9 @@ from . import __version__
 class HomeTerminal:
     """The ``Terminal`` of one command."""
 
-    def __init__(self, home: Home, manifests: Mapping[str, Manifest]) -> None:
-        self._home = home
-        self._manifests = manifests
+    def __init__(self, home: Home, manifests: Mapping[str, Manifest], owner: Manifest | None = None) -> None:
+        """Serve a command of the plugin ``owner``, or one of Atlas's own."""
+        self._home, self._manifests, self._owner = home, manifests, owner
 
     @property
     def home(self) -> Path:
@@ -39,7 +40,7 @@ class HomeTerminal:
         return self._home.server()
 
     def elsewhere(self, folder: Path) -> HomeTerminal:
-        return HomeTerminal(Home(folder, folder.name), self._manifests)
+        return HomeTerminal(Home(folder, folder.name), self._manifests, self._owner)
 
     def connect(self) -> Client:
         """Connect to the running server, else run the home in this process."""
@@ -86,7 +87,7 @@ class HomeTerminal:
                 anyio.create_task_group() as group,
             ):
                 group.start_soon(_until_signal, group.cancel_scope)
-                await work(app.services)
+                await work(granted(self._owner, app.services) if self._owner else app.services)
                 group.cancel_scope.cancel()
 
         anyio.run(serve, backend="trio")

@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import Clock
+from atlas_sdk.errors import is_plain, sentence
 from atlas_sdk.events import FileSent, ToolCalled, ToolFinished, ToolProgressed
 from atlas_sdk.hooks import ToolRequest
 from atlas_sdk.ids import new_id
@@ -32,7 +33,7 @@ from atlas_sdk.values import Json, read_json
 
 from .chain import chained
 from .events import Bus
-from .guard import caught, is_plain, log, sentence
+from .guard import caught, log
 from .live import Live
 from .runtime import OwnedTool, Runtime
 

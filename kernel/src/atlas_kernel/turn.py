@@ -7,7 +7,7 @@ from typing import Literal
 
 import anyio
 
-from atlas_sdk.errors import AtlasError
+from atlas_sdk.errors import AtlasError, is_plain, sentence
 from atlas_sdk.events import ModelRestarted, Noticed, TextStreamed, TurnEnded
 from atlas_sdk.hooks import TurnRequest
 from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
@@ -17,7 +17,7 @@ from atlas_sdk.sections import ModelSettings
 from atlas_sdk.services.store import STORE
 
 from .chain import chained
-from .guard import caught, is_plain, log, sentence
+from .guard import caught, log
 from .live import Live
 from .model import Models
 from .prefix import Prefix, load_prefix, make_prefix
@@ -69,7 +69,7 @@ class TurnRun:
                 self._place.bus.publish(event)
         return ended
 
-    def _failed(self, error: Exception | None) -> Turn:
+    def _failed(self, error: BaseException | None) -> Turn:
         if error is not None and not is_plain(error):
             log.error("A turn failed", exc_info=error, extra={"turn": self._turn.id})
             return self._turn.model_copy(update={"state": "failed", "error": BUG})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections import deque
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,9 @@ LIMIT_BYTES = 1_000_000
 """A file of this size becomes the one before, which is kept until the next is full."""
 MOST_CHARS = 500
 """How long one thing of a line may be: all of it comes from strangers."""
+
+_FIELDS = {"at", "kind", "what", "outcome", "conversation"}
+_KIND = re.compile(r"[a-z][a-z_-]{0,19}")
 
 
 class Audit:
@@ -47,7 +51,10 @@ class Audit:
             logging.getLogger("atlas.audit").warning("The log of a plugin could not be written: %s", error)
 
     def lines(self, limit: int) -> list[dict[str, Json]]:
-        """Return the last lines, the oldest first; what is not whole is left out."""
+        """Return the last lines, the oldest first; what is not whole, or no entry as ``note`` writes them, is left out.
+
+        A plugin's own programs can write into the file, so what is read is held to what is written.
+        """
         found: deque[dict[str, Json]] = deque(maxlen=limit)
         for file in (self._before, self._file):
             try:
@@ -57,15 +64,27 @@ class Audit:
             for line in data.split(b"\n"):
                 try:
                     read = json.loads(line.decode("utf-8", "replace"))
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
-                if isinstance(read, dict):
-                    found.append(read)
+                if (entry := _entry(read)) is not None:
+                    found.append(entry)
         return list(found)
 
     @property
     def _before(self) -> Path:
         return self._file.with_suffix(".1.jsonl")
+
+
+def _entry(read: Json) -> dict[str, Json] | None:
+    """Return an entry with nothing in it that ``note`` would not have put there, None for one that is none."""
+    if not isinstance(read, dict) or not {"at", "kind"} <= read.keys() <= _FIELDS:
+        return None
+    if not all(isinstance(text, str) for text in read.values()) or not _KIND.fullmatch(read["kind"]):
+        return None
+    moment = when(read)
+    if moment is None or moment.tzinfo is None:
+        return None
+    return {"at": moment.isoformat()} | {name: _plain(text) for name, text in read.items() if name != "at"}
 
 
 def when(line: dict[str, Json]) -> datetime | None:

@@ -59,7 +59,7 @@ class PluginContext(Protocol):
 
     @property
     def services(self) -> Services:
-        """The services of the home."""
+        """The services of the home; of a plugin that did not come with Atlas those its manifest names, and no vault."""
 
     def section(self, kind: type[S]) -> S:
         """Return a section of ``config.toml`` the plugin contributes, as it is at the moment."""

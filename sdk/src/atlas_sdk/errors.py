@@ -82,3 +82,26 @@ class MissingServiceError(AtlasError):
     """A service is needed that no plugin provides at the moment."""
 
     exit_code = ExitCode.NEEDS_CONSENT
+
+
+def is_plain(error: BaseException) -> bool:
+    """Whether an error, or every error of a group, is an AtlasError: a fact for the user and no bug."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_plain(inner) for inner in error.exceptions)
+    return isinstance(error, AtlasError)
+
+
+def lone(group: BaseExceptionGroup[BaseException]) -> AtlasError | None:
+    """Return the AtlasError a group comes down to, or None where something else is in it, too."""
+    inner = [lone(one) if isinstance(one, BaseExceptionGroup) else one for one in group.exceptions]
+    return inner[0] if inner and all(isinstance(one, AtlasError) for one in inner) else None  # type: ignore[return-value]
+
+
+def sentence(error: BaseException) -> str:
+    """Return an error as one sentence: an AtlasError's own, else its type and message."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return sentence(error.exceptions[0])
+    if isinstance(error, AtlasError):
+        return str(error)
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

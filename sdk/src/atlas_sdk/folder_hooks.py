@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from .folder_report import Report
 from .patterns import is_quick
+from .plain_text import one_line
 from .values import Json
 
 FIRED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop")
@@ -35,8 +36,8 @@ _FIELDS = {
 
 
 LONGEST_MATCHER = 500
-SHOWN_CHARS = 120
-"""How much of a command is shown where consent is asked; what is behind it counts all the same."""
+LONGEST_COMMAND = 20_000
+"""All of a command is shown where consent is asked. A longer one is a program, and belongs in a file."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,14 @@ class HookCommand:
     @property
     def at(self) -> str:
         """When it runs, for the log: a command may hold what no log should."""
-        return f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event
+        return one_line(f"{self.event} ({self.matcher})" if self.matcher not in ("", "*") else self.event)
 
     def __str__(self) -> str:
         line = " ".join((self.command, *(self.args or ())))
-        return f"{self.at}: {line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + '…'}"
+        more = [f"shell {self.shell}"] if self.shell else []
+        if self.environment:
+            more.append("env " + ", ".join(f"{name}={value}" for name, value in self.environment.items()))
+        return one_line(f"{self.at}: {line}" + (f" ({'; '.join(more)})" if more else ""))
 
 
 def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]:
@@ -144,6 +148,8 @@ def _command(event: str, matcher: str, item: Json, part: str, report: Report) ->
         raise ValueError("It has no command.")
     if args is not None and not isinstance(args, list):
         raise ValueError("Its args must be a list.")
+    if len(command) + sum(len(str(word)) for word in args or ()) > LONGEST_COMMAND:
+        raise ValueError(f"Its command has over {LONGEST_COMMAND:,} characters: put it into a file.")
     if item.get("enabled") is False or item.get("disabled") is True:
         raise ValueError("It is switched off in the file.")
     shell = item.get("shell") or ""

@@ -8,9 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from .errors import AtlasError
-
-PREFIX = "atlas_folder_"
-"""How the modules of plugin folders are called, before the plugin's name."""
+from .folder_source import PREFIX, folder_spec
 
 
 def import_folder(folder: Path, name: str) -> ModuleType | None:
@@ -23,8 +21,7 @@ def import_folder(folder: Path, name: str) -> ModuleType | None:
         return None
     called = PREFIX + name.replace("-", "_")
     forget_folder(name)
-    spec = importlib.util.spec_from_file_location(called, path, submodule_search_locations=[str(folder)])
-    assert spec is not None
+    spec = folder_spec(called, folder)
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[called] = module
@@ -32,8 +29,6 @@ def import_folder(folder: Path, name: str) -> ModuleType | None:
         spec.loader.exec_module(module)
     except BaseException as error:
         forget_folder(name)
-        if not isinstance(error, Exception | SystemExit):
-            raise
         what = error.msg if isinstance(error, SyntaxError) else error
         said = f"{type(error).__name__}: {what}".rstrip(": ")
         raise AtlasError(f"{path.name} of {name} cannot be imported: {said}.{_line(error, folder)}") from error

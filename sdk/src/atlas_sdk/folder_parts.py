@@ -7,6 +7,7 @@ so what was agreed to is what runs. Nothing is imported or started.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import sys
@@ -14,11 +15,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .folder_files import refusal
-from .folder_hooks import HookCommand, read_hooks
+from .folder_hooks import LONGEST_COMMAND, HookCommand, read_hooks
 from .folder_report import Report
 from .loose_json import read_loose
+from .plain_text import one_line
 from .values import Json
 
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][\w.]*)(?::-[^}]*)?\}")
@@ -33,6 +36,8 @@ _BUNDLES = (".mcpb", ".dxt")
 _LONGEST_NAME = 255
 
 
+_SAID_ALREADY = {"command", "args", "url", "type", "transport", "timeout", "description", "disabled", "enabled", "name"}
+"""Fields of a server that are shown already, or say nothing of what runs and who is reached."""
 MOST_HOOKS = 500
 """No plugin in the wild has fifty."""
 MOST_PROGRAMS = 1_000
@@ -53,8 +58,20 @@ class McpEntry:
         return tuple(sorted(name for name in found - KNOWN_VALUES if "." not in name))
 
     def __str__(self) -> str:
-        reached = self.config.get("url") or " ".join([str(self.config.get("command")), *_words(self.config)])
-        return f"{self.name} ({str(reached)[:120]})"
+        """All that decides what runs, or who is reached and what with, on one line."""
+        said = [" ".join([str(self.config["command"]), *_words(self.config)])] if self.config.get("command") else []
+        said += [str(self.config["url"])] if self.config.get("url") else []
+        host = urlsplit(str(self.config.get("url", ""))).netloc if _is_address(self.config.get("url")) else ""
+        for field, value in self.config.items():
+            if field in _SAID_ALREADY or value in (None, "", [], {}):
+                continue
+            if field == "headers" and isinstance(value, Mapping):
+                said.append(f"headers{f' to {host}' if host else ''} {', '.join(map(str, value))}")
+            elif field == "env" and isinstance(value, Mapping):
+                said.append("env " + ", ".join(f"{name}={one}" for name, one in value.items()))
+            else:
+                said.append(f"{field} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+        return one_line(f"{self.name} ({'; '.join(said)})")
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,8 @@ class MonitorEntry:
     when: str
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.command[:120]})"
+        when = "" if self.when == "always" else f"; {self.when}"
+        return one_line(f"{self.name} ({self.command}{when})")
 
 
 @dataclass(frozen=True)
@@ -221,9 +239,18 @@ def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
     yield from found.values()
 
 
+def _is_address(url: Json) -> bool:
+    try:
+        return isinstance(url, str) and bool(urlsplit(url).netloc)
+    except ValueError:
+        return False
+
+
 def _no_server(config: Json) -> str:
     if not isinstance(config, dict):
         return "It must be an object with a command or a url."
+    if len(json.dumps(config)) > LONGEST_COMMAND:
+        return f"It has over {LONGEST_COMMAND:,} characters, more than anybody would read."
     if config.get("disabled") is True or config.get("enabled") is False:
         return "It is switched off in the file."
     kind = config.get("type", config.get("transport", ""))
@@ -246,6 +273,9 @@ def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorE
         for number, item in enumerate(entries if isinstance(entries, list) else [entries], 1):
             if not isinstance(item, dict) or not isinstance(item.get("command"), str) or not item["command"].strip():
                 report.refuse(f"{where}: entry {number}", "A monitor is an object with a name and a command.")
+                continue
+            if len(item["command"]) > LONGEST_COMMAND:
+                report.refuse(f"{where}: entry {number}", f"Its command has over {LONGEST_COMMAND:,} characters.")
                 continue
             name = str(item.get("name") or f"monitor-{number}")
             when = item.get("when") or "always"

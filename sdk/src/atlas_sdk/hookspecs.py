@@ -206,9 +206,10 @@ def atlas_schema(ctx: PluginContext) -> list[Schema]:
 
 @hookspec
 def atlas_methods(ctx: PluginContext) -> list[Method]:
-    """Add JSON-RPC methods that clients may call.
+    """Add JSON-RPC methods that clients may call. What did not come with Atlas names them under `methods`.
 
-    Called when a generation is built. A name that is taken turns the second plugin off.
+    Called when a generation is built. A name that is taken turns the second plugin off, and what came with Atlas goes
+    first.
     When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl
@@ -222,7 +223,7 @@ def atlas_methods(ctx: PluginContext) -> list[Method]:
 def atlas_commands(ctx: PluginContext) -> list[SlashCommand]:
     """Add slash commands of a conversation: ``/name`` for a bundled plugin, ``/plugin:name`` for others.
 
-    Called when a generation is built. The first by plugin name keeps a name.
+    Called when a generation is built. What came with Atlas keeps a name, then the first by plugin name.
     When it raises, its plugin is turned off and named, and nothing else is.
 
         @hookimpl

@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
+from .beside import BESIDE
 from .errors import AtlasError
 from .homes import replace_file
 from .manifest import Manifest
@@ -18,12 +19,24 @@ from .manifest_file import MANIFEST, read_manifest
 
 GROUP = "atlas.plugins"
 BUNDLE = "atlas-agent"
-_CACHE_FORMAT = 3
+_CACHE_FORMAT = 4
 
 
-def cached_packages(cache: Path | None) -> list[dict[str, Any]]:
-    """Return what ``scan`` finds, from the file ``cache`` for as long as no package was added or taken away."""
-    stamp = _stamp()
+def cached_packages(cache: Path | None, beside: Path | None = None) -> list[dict[str, Any]]:
+    """Return what there is, from the file ``cache`` for as long as no package was added or taken away.
+
+    ``beside`` is the home's folder of packages, whose plugins come behind all others. Nothing in the home is
+    ``bundled``, whatever its metadata, or the cache, says of it.
+    """
+    found = _cached(cache, beside)
+    if beside is not None:
+        for row in found:
+            row["bundled"] = row["bundled"] and beside.parent.parent not in Path(row["folder"]).parents
+    return found
+
+
+def _cached(cache: Path | None, beside: Path | None) -> list[dict[str, Any]]:
+    stamp = _stamp(beside)
     if cache is not None:
         try:
             kept = json.loads(cache.read_text("utf-8"))
@@ -32,6 +45,8 @@ def cached_packages(cache: Path | None) -> list[dict[str, Any]]:
         except (OSError, ValueError, KeyError, TypeError):
             pass
     packages = scan()
+    known = {row["name"] for row in packages}
+    packages += [row for row in (scan([str(beside)]) if beside else []) if row["name"] not in known]
     if cache is not None and cache.parent.parent.is_dir():
         # A home that cannot be written is told of where it matters; here the scan is only slower.
         with contextlib.suppress(AtlasError):
@@ -39,10 +54,10 @@ def cached_packages(cache: Path | None) -> list[dict[str, Any]]:
     return packages
 
 
-def _stamp() -> list[Any]:
+def _stamp(beside: Path | None) -> list[Any]:
     """Return what changes whenever a package is added or taken away: the folders of the path and their mtimes."""
     stamp: list[Any] = [_CACHE_FORMAT, sys.version]
-    for entry in sys.path:
+    for entry in [*sys.path, *([str(beside)] if beside else [])]:
         try:
             stamp.append([entry, Path(entry).stat().st_mtime_ns])
         except OSError:
@@ -54,14 +69,15 @@ def scan(path: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return a row for each entry point of a plugin, by name, in ``path`` (by default ``sys.path``).
 
     A row has ``name``, ``module``, ``folder`` (empty when the package cannot be found), ``distribution`` and
-    ``bundled``.
+    ``bundled``, which nothing is in a ``path`` that is named: a distribution may call itself what it likes, and only
+    where Atlas itself was installed does its name say that it came with it.
     """
     import importlib_metadata
 
-    where = list(sys.path if path is None else path)
+    where = [one for one in sys.path if Path(one).name != BESIDE] if path is None else list(path)
     bundled: set[str] = set()
     with contextlib.suppress(importlib_metadata.PackageNotFoundError):
-        for requirement in importlib_metadata.requires(BUNDLE) or []:
+        for requirement in (importlib_metadata.requires(BUNDLE) or []) if path is None else []:
             bundled.add(requirement.split("=")[0].split(">")[0].split(";")[0].strip())
     packages: dict[str, dict[str, Any]] = {}
     for found in importlib_metadata.distributions(path=where):
@@ -87,7 +103,7 @@ def manifest_at(folder: Path) -> Manifest:
     Raises AtlasError for one that cannot be meant.
     """
     if (folder / "__init__.py").is_file() and folder.name.isidentifier():
-        for row in scan():
+        for row in scan([str(folder.parent)] if folder.parent.name == BESIDE else None):
             if row["folder"] and not row["bundled"] and Path(row["folder"]).resolve() == folder.resolve():
                 return read_manifest(folder, source="package", module=row["module"], distribution=row["distribution"])
     return read_manifest(folder, source="folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 from pathlib import Path
@@ -33,5 +34,6 @@ def read_loose(path: Path) -> tuple[Json, str]:
         loose = _LOOSE.sub(lambda found: found[0] if found[0].startswith('"') else " ", text)
         found = read_json(_COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", loose), strict=False)
     except ValueError:
-        raise ValueError(f"It is not JSON: {first}") from None
+        line = f" (line {first.lineno})" if isinstance(first, json.JSONDecodeError) else f": {str(first).rstrip('.')}"
+        raise ValueError(f"It is not JSON{line}.") from None
     return found, f"{path.name} is not strict JSON ({first}); it was read all the same."

@@ -13,8 +13,9 @@ class CliCommand:
     """A terminal command: ``target`` is ``module:attribute`` of a ``typer.Typer`` or a function, imported to run it.
 
     A ``name`` of two words stands in the group of the first, whichever plugin brought that: ``plugins validate`` is
-    ``atlas plugins validate``, and to run it nothing of the plugin that has ``plugins`` is imported. The first plugin
-    by name keeps a name.
+    ``atlas plugins validate``. To run it nothing of the plugin that has ``plugins`` is imported, unless it did not come
+    with Atlas: what a group has itself stays its own. So does a name that came with Atlas; then the first plugin by
+    name keeps one.
     """
 
     name: str
@@ -78,7 +79,8 @@ class Manifest:
     ``provides``, ``requires`` and ``uses`` are services as ``name@api``. ``module`` is what to import;
     ``client`` is ``module:attribute`` of a function that connects to a running server. ``sections`` are those
     of ``config.toml`` it owns. ``on`` says that it is on from the start, and
-    ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either.
+    ``required`` that it cannot be turned off, since commands run on it; only a bundled plugin may say either, and it
+    alone need not name its ``methods``.
     ``adds`` is what a folder's own files add and its lists do not name: hook commands, MCP servers, programs and so
     on, each kind with what the user reads of it; ``fingerprint`` stands for the whole of it.
     """
@@ -103,6 +105,7 @@ class Manifest:
     providers: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     desktop: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()

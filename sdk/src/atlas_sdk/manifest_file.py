@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from .folder_report import Report
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 from .marketplace_entry import entry_as_manifest
+from .plain_text import folded, one_line, words
 from .values import Json
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
@@ -41,12 +44,18 @@ _SAID = {
     "python": "Its code runs inside Atlas.",
 }
 """What is declared by being there, as a person reads it."""
+_ACTING = ("hook_commands", "mcp_servers", "monitors")
+"""What is declared with commands and addresses of the plugin's own."""
+_WIDTH = 76
+"""Narrower than any terminal: one that folds a line itself begins the rest of it where our lines begin."""
+_LISTED = re.compile(r"[\w@./:*+${}\[\]-]+")
+_DESCRIPTION_CHARS = 1_000
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
 _LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
-    "calls", "hooks", "desktop", "sections", "network",
+    "calls", "methods", "hooks", "desktop", "sections", "network",
 )  # fmt: skip
 
 
@@ -64,8 +73,8 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     """
     path = folder / MANIFEST
     if source == "folder":
-        if (folder / RETIRED).is_file():
-            raise ManifestError((folder / RETIRED).read_text("utf-8", "replace")[:_RETIRED_CHARS])
+        if has_retired(folder):
+            raise ManifestError(_why_retired(folder))
         return _whole_manifest(folder, path, raw_manifest(folder, Report()), source, "", "")
     try:
         found = json.loads(path.read_text("utf-8"))
@@ -81,6 +90,27 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     if source == "package":
         return _whole_manifest(folder, path, found, source, module, distribution)
     return _Reader(path, found).manifest(folder, source, module, distribution)
+
+
+def has_retired(folder: Path) -> bool:
+    """Whether a plugin's folder has the mark of one that was stopped, or anything else in its place.
+
+    What is no readable mark counts as one: a plugin could otherwise keep the mark off by what it holds.
+    """
+    return os.path.lexists(folder / RETIRED)
+
+
+def _why_retired(folder: Path) -> str:
+    mark = folder / RETIRED
+    with suppress(OSError):
+        if mark.is_file() and not mark.is_symlink() and (text := _beginning(mark).strip()):
+            return text
+    return f"{mark} marks the plugin as stopped, and does not say why. Take it away where you know better."
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(4 * _RETIRED_CHARS).decode("utf-8", "replace")[:_RETIRED_CHARS]
 
 
 def plugin_folders(home: Path) -> list[Path]:
@@ -165,11 +195,26 @@ def declared(manifest: Manifest) -> dict[str, Any]:
 
 
 def in_words(declares: Json) -> str:
-    """Say what ``declared`` returned, as a person reads it before consent: "tools: roll_dice. Its code runs …"."""
+    """Say what ``declared`` returned, as a person reads it before consent: "tools: roll_dice. Its code runs …".
+
+    What runs or is connected to follows whole, each on a line of its own that is folded: nothing is cut off, and no
+    text of a plugin's can pass for one of ours.
+    """
     what = declares if isinstance(declares, dict) else {}
-    lists = {kind.replace("_", " "): names for kind, names in what.items() if kind not in _SAID}
-    parts = "; ".join(f"{kind}: {', '.join(map(str, names))}" for kind, names in lists.items())
-    return " ".join([f"{parts or 'nothing'}.", *(said for kind, said in _SAID.items() if kind in what)])
+    lists = {kind: names for kind, names in what.items() if kind not in _SAID and kind not in _ACTING}
+    parts = "; ".join(f"{kind.replace('_', ' ')}: {', '.join(map(_quoted, names))}" for kind, names in lists.items())
+    acting = [(kind.replace("_", " "), one) for kind in _ACTING for one in what.get(kind, ())]
+    said = [*([f"{parts}."] if parts else []), *(said for kind, said in _SAID.items() if kind in what)]
+    lead = "It runs or connects to:" if said else "what it runs or connects to:"
+    said += [lead] if acting else [] if parts else ["nothing."] if not said else []
+    lines = [folded(f"{kind}: {one}", width=_WIDTH, indent="  ") for kind, one in acting]
+    return "\n".join([" ".join(said), *lines])
+
+
+def _quoted(name: object) -> str:
+    """Return a name as part of a list: one with other characters than names have is quoted, where it ends is seen."""
+    text = str(name)
+    return text if _LISTED.fullmatch(text) else json.dumps(one_line(text), ensure_ascii=False)
 
 
 def digest(manifest: Manifest) -> str:
@@ -248,7 +293,7 @@ def _options(plugin: str, options: Any) -> tuple[list[DeclaredSecret], list[Decl
     secrets, settings = [], []
     for key, option in options.items() if isinstance(options, dict) else []:
         option = option if isinstance(option, dict) else {}
-        said = str(option.get("description") or option.get("title") or "")
+        said = words(str(option.get("description") or option.get("title") or ""), _DESCRIPTION_CHARS)
         if option.get("sensitive") is True:
             secrets.append(DeclaredSecret(option_secret(plugin, key), said))
         else:
@@ -285,8 +330,8 @@ class _Reader:
                     raise ManifestError(f"{self.path}: atlas.{field} has {service!r}, which is not like store@1.")
         return Manifest(
             name=name,
-            version=self.text(self.found, "version", "0.0.0"),
-            description=self.text(self.found, "description", ""),
+            version=words(self.text(self.found, "version", "0.0.0"), _DESCRIPTION_CHARS),
+            description=words(self.text(self.found, "description", ""), _DESCRIPTION_CHARS),
             source=source,
             module=module,
             folder=str(folder),
@@ -295,17 +340,25 @@ class _Reader:
             on=self.atlas.get("on") is True and source == "bundled",
             required=self.atlas.get("required") is True and source == "bundled",
             secrets=tuple(
-                DeclaredSecret(self.text(item, "name"), self.text(item, "description", ""), self.text(item, "url", ""))
+                DeclaredSecret(
+                    self.text(item, "name"),
+                    words(self.text(item, "description", ""), _DESCRIPTION_CHARS),
+                    one_line(self.text(item, "url", "")),
+                )
                 for item in self.objects("secrets")
             ),
             settings=tuple(
-                DeclaredSetting(self.text(item, "name"), item.get("default"), self.text(item, "description", ""))
+                DeclaredSetting(
+                    self.text(item, "name"),
+                    item.get("default"),
+                    words(self.text(item, "description", ""), _DESCRIPTION_CHARS),
+                )
                 for item in self.objects("settings")
             ),
             cli=tuple(
                 CliCommand(
                     self.text(item, "name"),
-                    self.text(item, "help", f"From the plugin {name}."),
+                    words(self.text(item, "help", f"From the plugin {name}."), _DESCRIPTION_CHARS),
                     self.text(item, "target", FOLDER_COMMAND if source != "bundled" else None),
                 )
                 for item in self.objects("cli")

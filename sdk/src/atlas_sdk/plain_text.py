@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+
+from .values import Json
 
 # C0 and C1 but tab and line feed, and what turns the direction of writing (Unicode 16, Bidi_Control).
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -15,3 +18,50 @@ def plain(text: str) -> str:
     becomes U+FFFD, so that it is seen that something was there.
     """
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def plain_json(value: Json) -> str:
+    """Return a value as JSON that a terminal may be shown: the same value, its control characters written out."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+# Letters that are printed and seen by nobody.
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_MANY_SPACES = re.compile(" {9,}")
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line in which nothing is hidden: what would not be seen as itself is written out.
+
+    A line break becomes ``\\n`` and U+202E ``\\u202e``, so that no text can put a line of its own among ours.
+    """
+    return "".join(one if one.isprintable() and one not in _BLANKS else _written_out(one) for one in text)
+
+
+def words(text: str, most: int) -> str:
+    """Return a description on one line: its white space as single spaces, at most ``most`` characters."""
+    whole = one_line(" ".join(text.split()))
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
+
+
+def folded(text: str, *, width: int, indent: str) -> str:
+    """Return all of a text that is one line, folded and indented, so that no part of it begins where our lines do."""
+    import textwrap
+
+    whole = _MANY_SPACES.sub(lambda found: f" [{len(found[0])} spaces] ", one_line(text))
+    lines = textwrap.wrap(
+        whole,
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        expand_tabs=False,
+        replace_whitespace=False,
+        drop_whitespace=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
+def _written_out(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

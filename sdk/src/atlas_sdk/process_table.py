@@ -9,16 +9,23 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+_STARTED = 19
+"""Where ``starttime`` lies behind the name."""
+
 
 @dataclass(frozen=True)
 class Seen:
-    """A process as it was looked at. ``is_gone`` says that it has ended, and that nobody has fetched it yet."""
+    """A process as it was looked at. ``is_gone`` says that it has ended, and that nobody has fetched it yet.
+
+    ``started`` is when it began, in the kernel's ticks since the machine did.
+    """
 
     pid: int
     parent: int
     group: int
     session: int
     is_gone: bool
+    started: int = 0
 
 
 def pids() -> list[int]:
@@ -36,8 +43,9 @@ def look(pid: int) -> Seen | None:
     except OSError:
         return None
     # The name, in parentheses, may hold anything; state, parent, group and session follow it.
-    state, parent, group, session = text.rpartition(")")[2].split()[:4]
-    return Seen(pid, int(parent), int(group), int(session), state in "ZXx")
+    fields = text.rpartition(")")[2].split()
+    state, parent, group, session = fields[:4]
+    return Seen(pid, int(parent), int(group), int(session), state in "ZXx", int(fields[_STARTED]))
 
 
 def carries(pid: int, variable: str, value: str) -> bool:

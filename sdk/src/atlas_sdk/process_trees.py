@@ -1,9 +1,13 @@
 """Programs that Atlas starts, each with all that it starts in turn: they begin with a mark, and end together.
 
-On Linux nobody of a tree gets away. A new session (``setsid``), an ended parent and an empty environment (``env -i``)
-leave the mark where it is: a limit that every child inherits and no kernel since 2.6 enforces (``RLIMIT_RSS``,
-https://man7.org/linux/man-pages/man2/getrlimit.2.html), set to a number of the tree's own. Elsewhere who leaves the
-session is not found again.
+On Linux a new session (``setsid``), an ended parent and an empty environment (``env -i``) leave the mark where it is: a
+limit that every child inherits and no kernel since 2.6 enforces (``RLIMIT_RSS``,
+https://man7.org/linux/man-pages/man2/getrlimit.2.html), set to a number of the tree's own. Who is not root can lower it
+and never take it off, and so shows itself: an orphan with a limit that no tree was given ends with the next tree that
+was there before it. For that this process must get its orphans back, as the server does (``PR_SET_CHILD_SUBREAPER``).
+
+What gets away is a program of root's that takes the limit off, and one that takes over the number of another tree,
+which then ends with that one. Elsewhere than on Linux who leaves the session is not found again.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +31,7 @@ import anyio.to_thread
 from anyio.abc import Process
 
 from .own_environment import conceal
-from .process_table import carries, look, pids, resident_limit
+from .process_table import Seen, carries, look, pids, resident_limit
 
 TERM_SECONDS = 0.4
 """For cleaning up after SIGTERM: a stop is to be done within a second."""
@@ -74,9 +79,34 @@ async def start(
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-    return await anyio.open_process(
+    process = await anyio.open_process(
         line, stdin=stdin, stderr=stderr, cwd=folder, env=environment, start_new_session=True, creationflags=flags
     )
+    _remember(mark, process.pid)
+    return process
+
+
+_given: OrderedDict[int, int] = OrderedDict()
+"""The limits that trees of this process were given, and when each tree began."""
+_MOST_GIVEN = 10_000
+
+
+def _remember(mark: Mark, pid: int) -> None:
+    """Note when a tree began. A mark may start more than one program, of which the first counts."""
+    if _can_limit() and (leader := look(pid)) is not None:
+        _given.setdefault(mark.limit, leader.started)
+    while len(_given) > _MOST_GIVEN:
+        _given.popitem(last=False)
+
+
+def _strays(mark: Mark, seen: Mapping[int, Seen]) -> set[int]:
+    """Return the orphans of this process that took off the mark they were born with, and may be of this tree."""
+    began = _given.get(mark.limit)
+    if began is None:
+        return set()
+    orphans = [one for one in seen.values() if one.parent == os.getpid() and not one.is_gone and one.started >= began]
+    limits = {one.pid: resident_limit(one.pid) for one in orphans}
+    return {pid for pid, limit in limits.items() if limit is not None and limit not in _given}
 
 
 def _marked(command: list[str], mark: Mark, folder: Path, environment: Mapping[str, str]) -> list[str]:
@@ -155,8 +185,9 @@ else:
         return True
 
     def _stayed(mark: Mark, session: int | None) -> list[int]:
-        seen = [one for one in map(look, mark.left()) if one is not None]
-        return [one.pid for one in seen if session in (None, one.session)]
+        if session is None:
+            return _members(0, mark, detached=True)
+        return [one.pid for one in map(look, mark.left()) if one is not None and one.session == session]
 
     def _members(pid: int, mark: Mark, detached: bool) -> list[int]:
         """Return who is alive of a tree: its session, who carries its mark, and whom those started."""
@@ -169,7 +200,7 @@ else:
             return []
         members = {one.pid for one in seen.values() if pid and pid in (one.session, one.pid)}
         if detached:
-            members |= set(mark.left())
+            members |= set(mark.left()) | _strays(mark, seen)
             while more := {one.pid for one in seen.values() if one.parent in members} - members:
                 members |= more
         members.discard(os.getpid())

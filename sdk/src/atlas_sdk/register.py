@@ -118,7 +118,7 @@ async def _called(register: Any, author: AuthorContext, name: str) -> None:
             raise
         except SystemExit as error:  # it would end Atlas
             raise MisuseError(f"register(ctx) of {name} left the program ({error}).") from error
-        except Exception as error:
+        except BaseException as error:  # so would any other; nothing that is cancelled is in this thread
             said = f"{type(error).__name__}: {error}".rstrip(": ")
             raise AtlasError(f"register(ctx) of {name} raised {said}.{_where(error)}", code="register") from error
 

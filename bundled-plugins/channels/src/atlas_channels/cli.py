@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated
 
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.plain_text import plain, plain_json
 
 pairing = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -20,11 +20,11 @@ def list_(context: typer.Context, json: Json = False) -> None:
     with terminal.connect() as client:
         people = client.request("pairing.list")["people"]
     if json:
-        print(json_module.dumps(people, indent=2))
+        print(plain_json(people))
         return
     for one in people:
         state = f"waits with the code {one['code']}" if one["code"] else f"let in {one['since'][:10]}"
-        print(f"{one['channel']:<12} {one['user']:<20} {one['name']:<24} {state}")
+        print(plain(f"{one['channel']:<12} {one['user']:<20} {one['name']:<24} {state}"))
     if not people:
         print("Nobody was let in yet. Write to your channel, and it answers with a code.")
 
@@ -40,9 +40,9 @@ def approve(
     with terminal.connect() as client:
         person = client.request("pairing.approve", {"code": code})
     if json:
-        print(json_module.dumps(person, indent=2))
+        print(plain_json(person))
         return
-    print(f"{person['name']} ({person['user']}) may talk to Atlas on {person['channel']}.")
+    print(plain(f"{person['name']} ({person['user']}) may talk to Atlas on {person['channel']}."))
 
 
 @pairing.command("forget")
@@ -55,4 +55,4 @@ def forget(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         client.request("pairing.forget", {"channel": channel, "user": user})
-    print(f"{user} may no longer talk to Atlas on {channel}.")
+    print(plain(f"{user} may no longer talk to Atlas on {channel}."))

@@ -6,6 +6,7 @@ import json as json_module
 import os
 import shutil
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -157,16 +158,20 @@ def home_delete(name: str, yes: Yes = False) -> None:
 @plugins.command("list")
 def plugins_list(context: typer.Context, json: Json = False) -> None:
     """List the plugins, and what each declares."""
+    from .consent_text import refused_manifest
+
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         rows = client.request("plugin.list")["plugins"]
+        wrong = {} if json else {row["name"]: refused_manifest(client, row) for row in rows}
     if json:
         _say_json(rows)
         return
     for row in rows:
         _say(f"{row['name']:<14} {row['state']:<8} {row['version']:<8} {row['description']}")
-        if row["why"]:
-            _say(f"{'':<14} {row['why']}")
+        off = f"Turn it on with: atlas plugins enable {row['name']}." if row["state"] == "off" else ""
+        for said in filter(None, (row["why"] or off, wrong[row["name"]])):
+            _say(f"{'':<14} {said}")
         if row["version"]:  # one that cannot be read, or is gone, says nothing
             said = in_words(row["declares"])
             _say(f"{'':<14} {said}" if row["declares"] else f"{'':<14} It declares nothing.")
@@ -175,6 +180,8 @@ def plugins_list(context: typer.Context, json: Json = False) -> None:
 @plugins.command("enable")
 def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
     """Turn a plugin on, after showing what it declares. What came with Atlas needs no consent."""
+    from .consent_text import lacking, news, refused_manifest, texts
+
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         row = _row(client.request("plugin.list")["plugins"], name)
@@ -183,10 +190,16 @@ def plugins_enable(context: typer.Context, name: str, yes: Yes = False) -> None:
         if row["source"] != "bundled" and row["state"] != "on":
             _say(f"{name} {row['version']}: {row['description']}")
             _say(f"It declares {in_words(row['declares'])}")
+            for said in (*texts(client, name), *news(row), *filter(None, [refused_manifest(client, row)])):
+                _say(said)
             if not _agreed("Turn it on?", yes=yes):
+                _say(f"{name} stays off.")
                 raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
         client.request("plugin.enable", {"name": name, "consent": row["digest"]})
+        missing = lacking(client, row) if row["source"] != "bundled" else []
     _say(f"{name} is on.")
+    for said in missing:
+        _say(said)
 
 
 @plugins.command("disable")
@@ -194,6 +207,7 @@ def plugins_disable(context: typer.Context, name: str) -> None:
     """Turn a plugin off."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
+        _row(client.request("plugin.list")["plugins"], name)
         client.request("plugin.disable", {"name": name})
     _say(f"{name} is off.")
 
@@ -206,9 +220,8 @@ def plugins_secret(context: typer.Context, name: str, secret: str) -> None:
         row = _row(client.request("plugin.list")["plugins"], name)
         declared = (row["declares"] or {}).get("secrets", [])
         if secret not in declared:
-            raise NotFoundError(
-                f"The plugin {name} has no secret {secret!r}.", hint=f"It has: {', '.join(declared) or 'none'}."
-            )
+            hint = _near(secret, declared) or f"It has: {', '.join(declared) or 'none'}."
+            raise NotFoundError(f"The plugin {name} has no secret {secret!r}.", hint=hint)
         value = _hidden(f"{secret}: ")
         client.request("secret.set", {"name": secret, "value": value})
     _say(f"{secret} is in the vault.")
@@ -221,9 +234,16 @@ def plugins_set(
     """Change a setting a plugin declares; with no value, back to its default."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
+        row = _row(client.request("plugin.list")["plugins"], name)
+        declared = (row["declares"] or {}).get("settings", [])
+        if setting not in declared and (near := _near(setting, declared)):
+            raise NotFoundError(f"The plugin {name} has no setting {setting!r}.", hint=near)
         client.request("plugin.set", {"name": name, "setting": setting, "value": value})
         row = _row(client.request("plugin.list")["plugins"], name)
-    _say(f"{setting} is {value} now." if value is not None else f"{setting} is as it comes again.")
+    if value is None:
+        _say(f"{setting} is as it comes again.")
+    else:
+        _say(f"{setting} is {value} now." if value.strip() else f"{setting} is empty now; no value is its default.")
     if row["state"] != "on":
         _say(f"{name} is {row['state']}. {row['why']}".rstrip())
 
@@ -232,7 +252,13 @@ def _row(rows: list[Any], name: str) -> Any:
     for row in rows:
         if row["name"] == name:
             return row
-    raise NotFoundError(f"There is no plugin {name!r}.", hint="atlas plugins list shows those there are.")
+    near = _near(name, [row["name"] for row in rows])
+    raise NotFoundError(f"There is no plugin {name[:80]!r}.", hint=near or "atlas plugins list shows those there are.")
+
+
+def _near(name: str, names: list[str]) -> str:
+    near = get_close_matches(name, names, 1)
+    return f"Did you mean {near[0]}?" if near else ""
 
 
 def _hidden(prompt: str) -> str:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.folder_report import Report
+from atlas_sdk.manifest import Manifest
+from atlas_sdk.manifest_file import raw_manifest
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.gate import GATE
-from atlas_sdk.services.home import HOME
+from atlas_sdk.services.home import HOME, Added
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
+
+from .absence import absent, why_absent
 
 CHECK_SECONDS = 10.0
 LOW_DISK_BYTES = 500_000_000
@@ -27,6 +34,7 @@ CONSUMERS = {
     "screens": "webapp",
     "skills": "skills",
     "mcp_servers": "mcp",
+    "agents": "agents",
 }
 """Which service's plugin uses what others contribute."""
 
@@ -107,8 +115,15 @@ def own_checks(ctx: PluginContext) -> list[Check]:
 
     async def states() -> Finding:
         rows = await ctx.services.need(PLUGINS).list()
-        broken = [f"{row.name}: {row.why}" for row in rows if row.state in ("broken", "needs")]
-        return Finding("warning", " ".join(broken)) if broken else Finding("ok", "Every plugin that is wanted is on.")
+        missing = [why_absent(row) for row in absent(rows)]
+        return Finding("warning", " ".join(missing)) if missing else Finding("ok", "Every plugin that is wanted is on.")
+
+    async def manifests() -> Finding:
+        folders = [one for one in ctx.services.need(HOME).manifests() if one.source == "folder"]
+        wrong = [f"{one.name}: plugin.json: {why}" for one in folders if (why := await to_thread.run_sync(_wrong, one))]
+        return (
+            Finding("warning", " ".join(wrong)) if wrong else Finding("ok", "Every plugin folder's manifest is read.")
+        )
 
     async def variables() -> Finding:
         unknown = ctx.services.need(SETTINGS).unknown_variables()
@@ -125,7 +140,7 @@ def own_checks(ctx: PluginContext) -> list[Check]:
     async def used() -> Finding:
         home = ctx.services.need(HOME)
         unused = [
-            f"Nothing that is on uses {one.plugin}:{one.name}: {kind} need a plugin that provides {service}."
+            f"Nothing that is on uses {_called(one)}: {kind} need a plugin that provides {service}."
             for kind, service in CONSUMERS.items()
             if not home.has(f"{service}@1")
             for one in home.added(f"atlas_{kind}")
@@ -137,7 +152,20 @@ def own_checks(ctx: PluginContext) -> list[Check]:
         Check("disk.free", "There is room on the disk", disk),
         Check("database.sound", "The database is sound", database),
         Check("plugins.on", "Plugins are on", states),
+        Check("plugins.readable", "Manifests of plugin folders are read", manifests),
         Check("settings.known", "Every ATLAS_ variable is known", variables),
         Check("gate.on", "The approval gate is on", gate),
         Check("plugins.used", "What plugins add is used", used),
     ]
+
+
+def _wrong(manifest: Manifest) -> str:
+    """Return why a folder's manifest is not taken, empty where it is, or where there is none."""
+    report = Report()
+    raw_manifest(Path(manifest.folder), report)
+    return report.refused[0].why if report.refused else ""
+
+
+def _called(added: Added) -> str:
+    """Return what a plugin adds with the plugin's name before it, which some names begin with already."""
+    return added.name if added.name.startswith(f"{added.plugin}:") else f"{added.plugin}:{added.name}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated
 
 import typer
 
 from atlas_sdk.errors import ExitCode, MisuseError
+from atlas_sdk.plain_text import plain, plain_json
 
 from .pages import all_pages, page_named, search
 
@@ -36,13 +36,13 @@ def docs(
     found = [page_named(page)] if page else all_pages()
     if json:
         rows = [{"name": one.name, "title": one.title} | ({"text": one.text} if page or whole else {}) for one in found]
-        print(json_module.dumps(rows, ensure_ascii=False, indent=2))
+        print(plain_json(rows))
     elif page or whole:
-        print("\n\n".join(one.text.rstrip() for one in found))
+        print(plain("\n\n".join(one.text.rstrip() for one in found)))
     else:
         width = max(len(one.name) for one in found) + 2
         for one in found:
-            print(f"{one.name:<{width}}{one.title}")
+            print(plain(f"{one.name:<{width}}{one.title}"))
         print("\natlas docs PAGE prints one; atlas docs --search WORD finds a subject.")
 
 
@@ -55,11 +55,11 @@ def _search(words: list[str], page: str | None, *, json: bool) -> None:
     found = search(words, pages)
     if json:
         rows = [{"page": one.name, "heading": heading, "text": text} for one, heading, text in found]
-        print(json_module.dumps(rows, ensure_ascii=False, indent=2))
+        print(plain_json(rows))
     else:
         for one, heading, text in found:
-            print(f"── {one.name} · {heading}\n{text}\n")
+            print(plain(f"── {one.name} · {heading}\n{text}\n"))
     if not found:
         if not json:
-            print(f"No section mentions {' and '.join(words)}.")
+            print(plain(f"No section mentions {' and '.join(words)}."))
         raise typer.Exit(int(ExitCode.FAILED))

@@ -20,7 +20,7 @@ def atlas_services(ctx: PluginContext) -> list[Provided]:
 
     from .folders import Folders
 
-    return [FOLDERS.by(Folders())]
+    return [FOLDERS.by(Folders(ctx))]
 
 
 @hookimpl

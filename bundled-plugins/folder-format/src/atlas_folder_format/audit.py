@@ -17,10 +17,15 @@ S = TypeVar("S", bound=SettingsSection)
 
 
 class AuditedContext:
-    """A plugin's ``ctx`` whose reading of secrets is noted. Everything else is the context's own."""
+    """A plugin's ``ctx`` whose reading of secrets is noted. Everything else is the context's own.
 
-    def __init__(self, ctx: PluginContext) -> None:
+    With ``services`` it is for what Atlas does on the plugin's behalf, such as asking the model: a plugin itself has
+    those alone that its manifest names.
+    """
+
+    def __init__(self, ctx: PluginContext, *, services: Services | None = None) -> None:
         self._ctx = ctx
+        self._services = services
         self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
     @property
@@ -53,7 +58,7 @@ class AuditedContext:
 
     @property
     def services(self) -> Services:
-        return self._ctx.services
+        return self._services or self._ctx.services
 
     def section(self, kind: type[S]) -> S:
         return self._ctx.section(kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import logging
 import shutil
 import sys
 import tempfile
@@ -12,12 +13,14 @@ from typing import Annotated, Any
 
 import typer
 
+from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, digest, kebab
+from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, digest, kebab
+from atlas_sdk.plain_text import one_line, plain, plain_json
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
@@ -28,17 +31,19 @@ _WORDS = {"mcp": "MCP server", "bin": "program", "screen": "a screen", "python":
 
 def validate(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="The plugin's folder.")],
+    folder: Annotated[str, typer.Argument(help="The plugin's folder.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a plugin's folder as Atlas loads it, in a home thrown away after; exits 1 when it does not load."""
     terminal: Terminal = context.obj
-    folder = own_folder(folder.expanduser().resolve())
-    if not folder.is_dir():
-        raise NotFoundError(f"There is no folder {folder}.", hint=_elsewhere(terminal.home, folder))
-    found = checked(terminal, folder)
+    if not folder.strip():
+        raise NotFoundError(f"{folder!r} is no folder.", hint="Name the folder that holds .claude-plugin/.")
+    place = own_folder(Path(folder).expanduser().resolve())
+    if not place.is_dir():
+        raise NotFoundError(f"There is no folder {place}.", hint=_elsewhere(terminal.home, place))
+    found = checked(terminal, place)
     if json:
-        _write(json_module.dumps(found, ensure_ascii=False, indent=2))
+        _write(plain_json(found))
     else:
         _say(found)
     if not found["loads"]:
@@ -56,13 +61,13 @@ def log(
     with terminal.connect() as client:
         entries = client.request("plugin.log", {"name": name, "limit": limit})["entries"]
     if json:
-        sys.stdout.write(json_module.dumps(entries, ensure_ascii=False, indent=2) + "\n")
+        _write(plain_json(entries))
         return
     for entry in entries:
-        what = " ".join(entry["what"].split())
-        sys.stdout.write(f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {what[:100]}\n")
+        line = f"{entry['at'][:19]}  {entry['kind']:<8} {entry['outcome']:<12} {entry['what'][:100]}"
+        _write(one_line(line).rstrip())
     if not entries:
-        sys.stdout.write(f"{name} did nothing that was noted.\n")
+        _write(f"{name} did nothing that was noted.")
 
 
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
@@ -76,12 +81,15 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     name = manifest.name if manifest else kebab(folder.name) or "plugin"
     contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
-    if manifest is not None:
+    holds = any(contents.counts().values()) or (folder / MANIFEST).is_file()
+    if not holds and not contents.report.refused:
+        warnings = ["It holds nothing that Atlas loads."]  # what a folder of a plugin lacks besides is beside the point
+    if manifest is not None and holds:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
     refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]
     return {
         "name": contents.name,
-        "loads": not why,
+        "loads": holds and not why,
         "parts": contents.counts(),
         "refused": [*refused, *({"part": "plugin", "why": sentence} for sentence in why)],
         "warnings": warnings,
@@ -97,14 +105,36 @@ def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[
 
     with tempfile.TemporaryDirectory(prefix="atlas-validate-", ignore_cleanup_errors=True) as place:
         home = Path(place) / "trial"
-        _prepare(home, None if manifest.module else folder, terminal.home)
+        beside = folder.parent if folder.parent.name == BESIDE else None
+        _prepare(home, beside if manifest.module else folder, terminal.home)
+        if not manifest.module:
+            _leave_out(home / "cache" / "plugins.json", manifest.name)
         _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
-        terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
+        before = logging.root.manager.disable
+        logging.disable(logging.ERROR)  # what the log would say on the terminal is in the answer
+        try:
+            terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
+        finally:
+            logging.disable(before)
     return why
 
 
+def _leave_out(cache: Path, name: str) -> None:
+    """Have the trial not find a package of this name that is installed: it is the folder that is tried.
+
+    What came with Atlas stays, since no plugin may have the name of it.
+    """
+    cached_packages(cache)
+    found = json_module.loads(cache.read_text("utf-8"))
+    found["packages"] = [row for row in found["packages"] if row["bundled"] or row["name"] != name]
+    replace_file(cache, json_module.dumps(found))
+
+
 def _prepare(home: Path, folder: Path | None, own: Path) -> None:
-    """Make the home of the trial, in which the folder is the only plugin beside those that are installed."""
+    """Make the home of the trial, in which the folder is the only plugin beside those that are installed.
+
+    A package that was installed beside Atlas comes with the packages that it lies among.
+    """
     (home / "plugins").mkdir(mode=0o700, parents=True)
     if folder is not None:
         try:
@@ -166,4 +196,4 @@ def _elsewhere(home: Path, folder: Path) -> str:
 
 def _write(text: str) -> None:
     """Print text in which the name of a file may be no text at all."""
-    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    sys.stdout.write(plain(text.encode("utf-8", "replace").decode()) + "\n")

@@ -19,6 +19,7 @@ import anyio.to_thread
 import typer
 import typer.core
 
+from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
 from atlas_sdk.context import Clock, SystemClock
 from atlas_sdk.errors import AtlasError, MissingServiceError, MisuseError, NotFoundError, ServerError
@@ -95,7 +96,7 @@ def _owner(home: Path, name: str) -> tuple[Manifest, dict[str, Json]]:
 
 
 def _manifests(home: Path) -> Iterator[Manifest]:
-    for row in cached_packages(home / "cache" / "plugins.json"):
+    for row in cached_packages(home / "cache" / "plugins.json", home / "plugins" / BESIDE):
         if row["folder"] and not row["bundled"]:
             with suppress(AtlasError):  # one that is broken has no command, and hides nobody else's
                 yield read_manifest(Path(row["folder"]), source="package", module=row["module"])

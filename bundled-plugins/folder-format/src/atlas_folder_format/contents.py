@@ -114,9 +114,24 @@ def read_contents(folder: Path, name: str, *, package: bool = False) -> Contents
         parts,
         report,
     )
+    _warn_of_unused(counted)
     if not any(counted.counts().values()) and not report.refused:
         report.warn("It holds nothing that Atlas loads.")
     return counted
+
+
+def _warn_of_unused(contents: Contents) -> None:
+    """Say which parts are read and lie idle, which is no fault of the folder's."""
+    atlas = contents.manifest.get("atlas")
+    executors = atlas.get("executors") if isinstance(atlas, dict) else None
+    idle = {
+        "agents": [agent.name for agent in contents.agents],
+        "executors": [str(name) for name in executors] if isinstance(executors, list | dict) else [],
+        "screen": ["desktop/plugin.js"] if contents.parts.screen is not None else [],
+    }
+    for kind, names in idle.items():
+        if names:
+            contents.report.warn(f"Nothing that came with Atlas uses its {kind} ({', '.join(names)}) in this version.")
 
 
 def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import itertools
 import sys
 from functools import partial
@@ -13,7 +12,8 @@ from types import ModuleType
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import AtlasError, MisuseError
+from atlas_sdk.errors import MisuseError
+from atlas_sdk.folder_source import PREFIX, folder_spec
 from atlas_sdk.manifest import Manifest
 
 from .audit import AuditedContext
@@ -27,7 +27,8 @@ _LOADS = itertools.count(1)
 class Folders:
     """Loads plugin folders, and remembers what each one held."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: PluginContext) -> None:
+        self._own = own
         self.loaded: dict[str, Contents] = {}
         self._packages = Packages()
 
@@ -36,17 +37,19 @@ class Folders:
         folder = Path(manifest.folder)
         read = partial(read_contents, package=bool(manifest.module))
         contents = await anyio.to_thread.run_sync(read, folder, manifest.name)
-        if contents.parts.adds() != manifest.adds:  # what its owner agreed to is what the manifest was read with
+        adds = contents.parts.adds()
+        whole = contents.parts.fingerprint() if adds else ""  # what is said for a person to read may be cut
+        if (adds, whole) != (manifest.adds, manifest.fingerprint):  # with which its owner agreed to the manifest
             raise MisuseError(
                 f"The plugin {manifest.name} changed while it was being turned on.",
                 hint=f"Look at it again: atlas plugins enable {manifest.name}.",
             )
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
-        ctx = AuditedContext(ctx)
-        python = await self._register(folder, manifest, ctx) if contents.parts.python else None
+        behalf = AuditedContext(ctx, services=self._own.services)
+        python = await self._register(folder, manifest, behalf) if contents.parts.python else None
         self.loaded[manifest.name] = contents
-        return folder_plugin(ctx, contents, python)
+        return folder_plugin(behalf, contents, python, handed=AuditedContext(ctx))
 
     async def _register(self, folder: Path, manifest: Manifest, ctx: PluginContext) -> object:
         from atlas_sdk.register import run_register
@@ -56,7 +59,7 @@ class Folders:
             load = partial(self._packages.imported, manifest.module, folder)
         else:
             # A name of its own a load: the turns that run keep the module they began with.
-            name = f"atlas_folder_{manifest.name.replace('-', '_')}_{next(_LOADS)}"
+            name = f"{PREFIX}{manifest.name.replace('-', '_')}_{next(_LOADS)}"
             ctx.on_unload(lambda: _forget(name))
             load = partial(_imported, name, folder)
         # In a thread, since an import may hang; it is given up on after the ten seconds that loading may take.
@@ -87,11 +90,8 @@ class Packages:
 
 
 def _imported(name: str, folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    if spec is None or spec.loader is None:
-        raise AtlasError(f"{folder / '__init__.py'} cannot be imported.")
+    spec = folder_spec(name, folder)
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 
 import anyio.to_thread
 from pydantic import BaseModel, Field
 
 from atlas_sdk.audit import Audit, when
+from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.events import ToolFinished
+from atlas_sdk.manifest_file import kebab
 from atlas_sdk.messages import Frozen
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Effect
 from atlas_sdk.services.home import HOME
+from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.store import STORE
 
 
@@ -26,8 +31,8 @@ class PluginLogQuery(Frozen):
 
 
 class PluginLogEntry(Frozen):
-    """One thing a plugin did: a ``tool``, ``hook``, ``command``, ``monitor``, ``mcp``, ``secret`` or ``host``, or what
-    a tool touched."""
+    """One thing a plugin did: a ``tool``, ``hook``, ``command``, ``slash`` (a command you typed), ``monitor``, ``mcp``,
+    ``secret`` or ``host``, or what a tool touched."""
 
     at: datetime
     kind: str
@@ -46,10 +51,15 @@ def log_method(ctx: PluginContext) -> Method:
     """Return the method."""
 
     async def log(params: PluginLogQuery, caller: Caller) -> BaseModel:
-        if params.name not in {manifest.name for manifest in ctx.services.need(HOME).manifests()}:
-            raise NotFoundError(f"There is no plugin {params.name!r}.", hint="atlas plugins list shows the plugins.")
+        names = {manifest.name for manifest in ctx.services.need(HOME).manifests()}
+        # One that was removed left its log, which is asked for more than any other; a name is no path into the home.
+        sound = bool(params.name) and kebab(params.name) == params.name
         audit = Audit(ctx.home, params.name, ctx.clock)
-        lines = await anyio.to_thread.run_sync(audit.lines, params.limit)
+        lines = await anyio.to_thread.run_sync(audit.lines, params.limit) if sound else []
+        if params.name not in names and not lines:
+            near = get_close_matches(params.name, sorted(names), 1)
+            hint = f"Did you mean {near[0]}?" if near else "atlas plugins list shows the plugins."
+            raise NotFoundError(f"There is no plugin {params.name[:80]!r}.", hint=hint)
         entries = [
             PluginLogEntry(
                 at=at,
@@ -72,8 +82,30 @@ async def note_call(ctx: PluginContext, event: ToolFinished) -> None:
         owns = event.tool in manifest.tools or event.tool.startswith(f"mcp__plugin_{manifest.name}_")
         if manifest.source == "bundled" or not owns:
             continue
+        if event.outcome == "error" and not await _is_on(ctx, manifest.name):
+            continue  # the model asked for what is not there; nothing ran
         audit = Audit(ctx.home, manifest.name, ctx.clock)
         conversation = event.conversation or ""
         audit.note("tool", event.tool, event.outcome, conversation=conversation)
         for effect in await ctx.services.need(STORE).find(Effect, call=event.call):
             audit.note(effect.kind, effect.target, effect.state, conversation=conversation)
+
+
+async def _is_on(ctx: PluginContext, plugin: str) -> bool:
+    return any(row.name == plugin and row.state == "on" for row in await ctx.services.need(PLUGINS).list())
+
+
+def noted_command(ctx: PluginContext, command: SlashCommand) -> SlashCommand:
+    """Return a slash command that notes each time it is typed, and whether it answered."""
+
+    async def run(arguments: str, host: CommandHost) -> str:
+        outcome = "failed"
+        try:
+            said = await command.run(arguments, host)
+            outcome = "ok"
+        finally:
+            what = f"/{ctx.name}:{command.name}"  # what was typed behind it is the user's, and is not noted
+            Audit(ctx.home, ctx.name, ctx.clock).note("slash", what, outcome, conversation=host.conversation)
+        return said
+
+    return replace(command, run=run)

@@ -35,10 +35,14 @@ class Refused(Frozen):
 
 
 class PluginContents(Frozen):
-    """What a plugin folder holds: how many parts of each kind are loaded, and what is refused."""
+    """What a plugin folder holds: how many parts of each kind are loaded, and what is refused.
+
+    ``names`` are those of its skills, commands (as they are typed) and agents, of which no consent is asked.
+    """
 
     name: str
     parts: dict[str, int]
+    names: dict[str, tuple[str, ...]]
     refused: tuple[Refused, ...]
     warnings: tuple[str, ...]
 
@@ -56,6 +60,11 @@ def methods(ctx: PluginContext) -> list[Method]:
                 return PluginContents(
                     name=known.name,
                     parts=known.counts(),
+                    names={
+                        "skills": tuple(one.name for one in known.skills),
+                        "commands": tuple(f"/{known.name}:{one.name}" for one in known.commands),
+                        "agents": tuple(one.name for one in known.agents),
+                    },
                     refused=tuple(Refused(part=one.part, why=one.why) for one in known.report.refused),
                     warnings=tuple(known.report.warnings),
                 )

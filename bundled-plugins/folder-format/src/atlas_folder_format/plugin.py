@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from atlas_sdk import hookspecs
 from atlas_sdk.agents import AgentDefinition
 from atlas_sdk.claude_names import atlas_names
+from atlas_sdk.commands import SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
@@ -23,8 +25,10 @@ from atlas_sdk.skills import SkillSource
 from .background import Background
 from .contents import Contents
 from .environment import filled, places
+from .history import noted_command
 from .hooks import hook_commands
 from .mcp import mcp_server
+from .programs import placed
 from .prompts import slash_command
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("atlas_"))
@@ -32,11 +36,14 @@ _ALIASES = {"sonnet", "opus", "haiku", "inherit", "default", "opusplan", "best",
 """Names of models that mean one of Claude Code's; such an agent runs on its parent's model."""
 
 
-def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None) -> object:
+def folder_plugin(
+    ctx: PluginContext, contents: Contents, python: object | None, *, handed: PluginContext | None = None
+) -> object:
     """Return an object with a function for each hook by which the folder adds something.
 
-    ``python`` is what the folder's ``register`` made, or a module of hooks; None where it has no Python. The object
-    has nothing else: each attribute more is one that is looked at, for each plugin, whenever Atlas starts.
+    ``python`` is what the folder's ``register`` made, or a module of hooks; None where it has no Python. ``ctx`` is for
+    what its files add, and ``handed``, where it is another, for its hooks. The object has nothing else: each attribute
+    more is one that is looked at, for each plugin, whenever Atlas starts.
     """
     folder = _Folder(ctx, contents)
     plugin = ModuleType(ctx.name)
@@ -47,10 +54,21 @@ def folder_plugin(ctx: PluginContext, contents: Contents, python: object | None)
         if its is not None and inspect.iscoroutinefunction(its):
             written[name] = its
         elif its is not None or (own is not None and own()):
-            setattr(plugin, name, _merged(own, None if its is None else _bound(its, ctx)))
+            bound = None if its is None else _bound(its, handed or ctx)
+            if bound is not None and name == "atlas_commands":
+                bound = partial(_noted, ctx, bound)
+            setattr(plugin, name, _merged(own, bound))
     for name, wrong in written.items():  # a hook that is misspelt or async: whoever registers it says so
         setattr(plugin, name, wrong)
     return plugin
+
+
+def _noted(ctx: PluginContext, its: Callable[[], Any]) -> Any:
+    """Return the slash commands of the folder's Python, each of which notes that it ran."""
+    commands = its()
+    if not isinstance(commands, list | tuple):
+        return commands
+    return [noted_command(ctx, one) if isinstance(one, SlashCommand) else one for one in commands]
 
 
 def _bound(its: Callable[..., Any], ctx: PluginContext) -> Callable[[], Any]:
@@ -86,6 +104,7 @@ class _Folder:
         self._ctx = ctx
         self._contents = contents
         self._later = Background(ctx)
+        self._programs: Path | None = None
         self._providers: list[Provider] | None = None  # opened once: their connections outlive a generation
         hooks, config = contents.parts.hooks, contents.manifest.get("userConfig")
         self._hooks = [hook_commands(ctx, hooks, config, self._later.later)] if hooks else []
@@ -103,7 +122,7 @@ class _Folder:
         return [SkillSource(self._named(one.name), one.description, one.file) for one in self._contents.skills]
 
     def commands(self) -> list[Any]:
-        return [slash_command(self._ctx, written) for written in self._contents.commands]
+        return [noted_command(self._ctx, slash_command(self._ctx, one)) for one in self._contents.commands]
 
     def agents(self) -> list[AgentDefinition]:
         found = []
@@ -134,7 +153,10 @@ class _Folder:
         ]
 
     def paths(self) -> list[Any]:
-        return [self._ctx.folder / "bin"] if self._contents.parts.programs else []
+        if self._contents.parts.programs and self._programs is None:  # once: a generation is built more often
+            place = self._ctx.home / "cache" / "programs" / self._ctx.name
+            self._programs = placed(self._ctx.folder, self._contents.parts.programs, place)
+        return [self._programs] if self._programs is not None else []
 
     def providers(self) -> list[Provider]:
         if self._providers is None:

@@ -117,7 +117,9 @@ async def test_an_agents_tools_go_by_atlass_names(folder: Path, open_with: OpenW
         assert (found["sample-kit:c"].tools, found["sample-kit:c"].instructions) == (None, "Anything.")
 
 
-async def test_the_other_parts_are_there_for_those_who_use_them(folder: Path, open_with: OpenWith) -> None:
+async def test_the_other_parts_are_there_for_those_who_use_them(
+    folder: Path, tmp_path: Path, open_with: OpenWith
+) -> None:
     manifest = {"name": "sample-kit", "userConfig": {"apiKey": {"sensitive": True}, "region": {"default": "eu"}}}
     server = {"command": "x", "args": ["--key", "${user_config.apiKey}", "${user_config.region}", "${OTHER_KEY:-}"]}
     write(
@@ -146,7 +148,7 @@ async def test_the_other_parts_are_there_for_those_who_use_them(folder: Path, op
         assert mcp.values["user_config.region"] == "eu"
         assert mcp.values["CLAUDE_PLUGIN_ROOT"] == str(folder)
         assert (monitor.name, monitor.when) == ("m", "on-skill-invoke:tidy")
-        assert added(app, "atlas_paths") == [folder / "bin"]
+        assert added(app, "atlas_paths") == [tmp_path / "home" / "cache" / "programs" / "sample-kit"]
         assert (screen.name, screen.folder) == ("sample-kit", folder / "desktop")
 
 
@@ -164,7 +166,20 @@ async def test_what_grew_since_it_was_agreed_to_is_not_turned_on(folder: Path, a
     write(folder, {".mcp.json": {"new": {"command": "x"}}})
 
     with pytest.raises(MisuseError, match="changed while it was being turned on"):
-        await Folders().load(agreed, atlas_context)
+        await Folders(atlas_context).load(agreed, atlas_context)
+
+
+async def test_a_command_that_differs_behind_what_is_said_of_it_is_not_turned_on(
+    folder: Path, atlas_context: Any
+) -> None:
+    """What a person reads of a command may be cut, and consent holds for the whole of it."""
+    servers = {"erp": {"command": "run", "args": ["x" * 300, "--safe"]}}
+    agreed = read_manifest(write(folder, {".mcp.json": servers}), source="folder")
+    servers["erp"]["args"] = ["x" * 300, "--evil"]
+    write(folder, {".mcp.json": servers})
+
+    with pytest.raises(MisuseError, match="changed while it was being turned on"):
+        await Folders(atlas_context).load(agreed, atlas_context)
 
 
 def test_only_hooks_by_which_a_folder_adds_something_are_there(folder: Path, atlas_context: Any) -> None:

@@ -11,9 +11,17 @@ from pathlib import Path
 from .conftest import hook, write
 
 
-def validate(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def validate(folder: Path, *more: str, name: str | None = None) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "ATLAS_HOME": str(folder.parent / "own-home"), "HOME": str(folder.parent)}
-    command = [sys.executable, "-m", "atlas_kernel", "plugins", "validate", str(folder), *more]
+    command = [
+        sys.executable,
+        "-m",
+        "atlas_kernel",
+        "plugins",
+        "validate",
+        str(folder) if name is None else name,
+        *more,
+    ]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
 
 
@@ -43,3 +51,54 @@ def test_a_folder_that_does_not_load_exits_one_and_says_why(folder: Path) -> Non
     assert done.returncode == 1
     assert "sample-kit does not load" in done.stdout
     assert "written for version 999 of the SDK" in done.stdout
+
+
+def test_a_folder_with_nothing_in_it_says_so_alone(folder: Path) -> None:
+    done = validate(folder)
+
+    assert done.returncode == 1
+    assert done.stdout == ("sample-kit does not load: nothing in it.\n  note: It holds nothing that Atlas loads.\n")
+
+
+def test_no_name_is_no_folder(folder: Path) -> None:
+    done = validate(folder, name="")
+
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "'' is no folder.")
+
+
+def test_why_it_does_not_load_is_said_in_words_alone(folder: Path) -> None:
+    write(
+        folder, {".claude-plugin/plugin.json": {"name": "sample-kit"}, "__init__.py": "def register(ctx):\n    1 / 0\n"}
+    )
+
+    done = validate(folder)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("sample-kit does not load: Python.\n  not loaded: plugin. ")
+
+
+def test_an_installed_copy_does_not_stand_in_the_way(folder: Path) -> None:
+    write(folder, {".claude-plugin/plugin.json": {"name": "sample-kit"}, "skills/tidy/SKILL.md": "Tidy."})
+    beside = folder.parent / "own-home" / "plugins" / ".packages"
+    manifest = {"name": "sample-kit", "atlas": {"tools": ["x"]}}
+    write(
+        beside,
+        {
+            "sample_kit/__init__.py": "",
+            "sample_kit/.claude-plugin/plugin.json": manifest,
+            "sample_kit-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: sample-kit\nVersion: 1\n",
+            "sample_kit-1.dist-info/entry_points.txt": "[atlas.plugins]\nsample-kit = sample_kit\n",
+        },
+    )
+
+    done = validate(folder)
+
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "sample-kit loads: 1 skill.")
+
+
+def test_what_nothing_uses_is_said(folder: Path) -> None:
+    write(folder, {"agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews.\n---\nReview.\n"})
+
+    done = validate(folder)
+
+    assert "Nothing that came with Atlas uses its agents (reviewer) in this version." in done.stdout

@@ -16,6 +16,8 @@ from atlas_folder_format.reload import Reload
 from atlas_kernel.app import App, open_app
 from atlas_kernel.discovery import Found
 from atlas_kernel.lifecycle import GONE
+from atlas_sdk.audit import Audit
+from atlas_sdk.context import SystemClock
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
 from atlas_sdk.manifest_file import digest, read_manifest
@@ -288,6 +290,36 @@ async def test_what_a_folder_did_is_told(folder: Path, tmp_path: Path, open_with
 
         assert [(entry.kind, entry.what, entry.outcome) for entry in log.entries] == [
             ("command", "echo hi", "exit code 0"),
+            ("slash", "/sample-kit:look", "ok"),
             ("secret", "SAMPLE_KIT_TOKEN", "not there"),
             ("hook", "PreToolUse (Read): exit 1", "exit code 1"),
         ]
+
+
+async def test_what_was_removed_is_still_told_of(open_with: OpenWith, folder: Path, tmp_path: Path) -> None:
+    write(folder, {"commands/look.md": "Look."})
+    async with open_with(folder, more=("gateway",)) as app:
+        method = app.methods()["plugin.log"]
+        Audit(app.home.folder, "gone-kit", SystemClock()).note("tool", "sweep", "ok")
+        told = await method.run(method.params(name="gone-kit"), None)
+
+        assert [entry.what for entry in told.entries] == ["sweep"]
+        for name in ("sample-kix", "../gone-kit"):
+            with pytest.raises(NotFoundError):
+                await method.run(method.params(name=name), None)
+
+
+async def test_a_call_while_the_plugin_is_off_is_not_noted(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    manifest = {"name": "sample-kit", "atlas": {"tools": ["kit_sweep"]}}
+    write(folder, {".claude-plugin/plugin.json": manifest, "commands/look.md": "Look."})
+    model.provider.add(Reply(calls=(call("kit_sweep", {}),)), "It is not there.")
+    async with open_with(folder, more=("gateway",)) as app:
+        await app.plugins.disable("sample-kit")
+        await say(app, await start(app, tmp_path), "sweep")
+        await anyio.wait_all_tasks_blocked()
+        method = app.methods()["plugin.log"]
+        log = await method.run(method.params(name="sample-kit"), None)
+
+    assert log.entries == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import os
 import sys
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 from atlas_gate import cli
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.plain_text import plain, plain_json
 
 gate = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -30,7 +30,7 @@ def explain(
     with terminal.connect() as client:
         found = client.request("gate.explain", {"command": command, "folder": os.getcwd()})  # noqa: PTH109  # as text
     if json:
-        print(json_module.dumps(found, ensure_ascii=False, indent=2))
+        print(plain_json(found))
         return
     said = {
         "block": "never runs",
@@ -41,14 +41,16 @@ def explain(
     print(
         f"With auto mode off it {said[found['ask']['verdict']]}; with auto mode on it {said[found['auto']['verdict']]}."
     )
-    print(f"{found['ask']['why']} (rule {found['ask']['rule']})")
-    print("It is read as:" if found["parts"] else "It could not be read into parts.")
+    print(plain(f"{found['ask']['why']} (rule {found['ask']['rule']})"))
+    print(plain("It is read as:" if found["parts"] else "It could not be read into parts."))
     for number, part in enumerate(found["parts"], start=1):
-        print(f"  {number}. {part}")
+        print(plain(f"  {number}. {part}"))
     for script in found["scripts"]:
-        print(f"  and the script {script}")
+        print(plain(f"  and the script {script}"))
     if found["ask"]["verdict"] == "review" and found["parts"]:
-        print(f"“Always” would save: {found['always']}" if found["always"] else "“Always” is not offered for it.")
+        print(
+            plain(f"“Always” would save: {found['always']}" if found["always"] else "“Always” is not offered for it.")
+        )
 
 
 @gate.command("log")
@@ -62,11 +64,11 @@ def log(
     with terminal.connect() as client:
         rows = client.request("gate.log", {"limit": limit})["decisions"]
     if json:
-        print(json_module.dumps(rows, ensure_ascii=False, indent=2))
+        print(plain_json(rows))
         return
     for row in rows:
-        print(f"{row['at']}  {row['verdict']:<5} {row['tool']} {row['what']}")
-        print(f"    by {row['by']}: {row['why']}")
+        print(plain(f"{row['at']}  {row['verdict']:<5} {row['tool']} {row['what']}"))
+        print(plain(f"    by {row['by']}: {row['why']}"))
     if not rows:
         print("Nothing was decided yet.")
 

@@ -11,6 +11,7 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.homes import is_alive
+from atlas_sdk.plain_text import plain, plain_json
 from atlas_sdk.services import Services
 from atlas_sdk.values import Json as JsonValue
 
@@ -72,7 +73,7 @@ def token(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("server.token", {"new": new})
-    print(json_module.dumps(found) if json else found["token"])
+    print(json_module.dumps(found) if json else plain(found["token"]))
     _note(terminal, found)
 
 
@@ -103,5 +104,4 @@ def schema(context: typer.Context) -> None:
     """Print the JSON Schema of every method and event of the wire."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        json_module.dump(client.request("wire.schema")["wire"], sys.stdout, ensure_ascii=False, indent=2)
-    print()
+        print(plain_json(client.request("wire.schema")["wire"]))

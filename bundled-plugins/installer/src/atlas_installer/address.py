@@ -10,8 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from atlas_sdk.errors import MisuseError, RefusedError
+from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
 
 Kind = Literal["git", "github", "archive", "folder", "package", "wheel"]
 ARCHIVES = (".tar.gz", ".tgz", ".zip")
@@ -20,7 +21,7 @@ _GITHUB = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.-]{1,100}")
 _SCP = re.compile(r"[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:(?!/?-)[\w./~+-]+")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}")
 _PACKAGE = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([A-Za-z0-9.!+_-]{1,64}))?")
-_SCHEMES = "https://, ssh:// and git@… are taken"
+_SCHEMES = "https://, ssh://, git@… and file:// are taken, and http:// of this computer"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def parse(text: str, *, ref: str = "", here: Path) -> Address:
     ref = _ref(ref)
     if _is_path(place):
         return _local(_path(place, here), folder, ref)
+    if place.startswith("file:"):
+        return _local(_file(place), folder, ref, as_repository=True)
     if "::" in place or (re.match(r"[a-z][a-z0-9+.-]*:", place) and not place.startswith(("https:", "ssh:", "http:"))):
         raise RefusedError(f"{place[:80]!r} is not fetched.", hint=f"{_SCHEMES}; a folder is named by its path.")
     if "://" in place:
@@ -75,12 +78,30 @@ def _is_path(place: str) -> bool:
     return "://" not in place and "::" not in place and place.endswith((*ARCHIVES, ".whl"))
 
 
-def _local(path: Path, folder: str, ref: str) -> Address:
-    if ref:
-        raise MisuseError("--ref goes with a repository or a package: a folder or a file is taken as it is.")
+def _file(place: str) -> Path:
+    """Return the path of a ``file:`` address."""
+    parts = urlsplit(place)
+    path = Path(url2pathname(parts.path))
+    if parts.netloc not in ("", "localhost") or parts.query or not path.is_absolute():
+        raise RefusedError(f"{place[:80]!r} is no sound address.", hint="A file's is file:///home/you/code/repo.")
+    return path
+
+
+def _local(path: Path, folder: str, ref: str, *, as_repository: bool = False) -> Address:
+    """Return what a path means. A folder is taken as it lies there, and of a repository that has nothing lying there,
+    or is asked for at a ``ref`` or as one, what was committed.
+    """
     path = path.resolve()
     if not path.exists():
-        raise MisuseError(f"There is no file or folder {path}.", hint=_near(path))
+        raise NotFoundError(f"There is no file or folder {path}.", hint=_near(path))
+    is_bare = all((path / name).exists() for name in ("HEAD", "objects", "refs"))
+    if is_bare or ((ref or as_repository) and (path / ".git").exists()):
+        return Address("git", path.as_uri(), folder, ref)
+    if ref:
+        raise MisuseError(
+            "--ref goes with a repository or a package: a folder or a file is taken as it is.",
+            hint=f"{path.name} is no git repository.",
+        )
     if path.is_dir():
         return Address("folder", str(path), folder)
     if path.suffix == ".whl" and not folder:
@@ -110,7 +131,8 @@ def _url(place: str) -> Kind:
     if parts.password or (parts.scheme != "ssh" and parts.username):
         raise RefusedError("An address with a password or a token in it would be kept in the home.", hint="Use ssh.")
     if parts.scheme == "http" and not is_loopback(host):
-        raise RefusedError(f"{place[:80]!r} is not encrypted: anybody on the way could change it.", hint="Use https.")
+        said = f"{place[:80]!r} is not encrypted: anybody on the way could change it."
+        raise RefusedError(said, hint="Use https; http is taken of this computer alone.")
     archive = parts.scheme != "ssh" and parts.path.endswith(ARCHIVES)
     return "archive" if archive else "git"
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_module
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from atlas_sdk.client import Client
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.manifest_file import in_words
+from atlas_sdk.plain_text import one_line, plain, plain_json
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -21,8 +23,8 @@ def install(
     address: Annotated[
         str,
         typer.Argument(
-            help="https://..., git@..., owner/repo, with #folder for one inside it; a folder, an archive or a wheel; "
-            "or a package's name, name==1.2."
+            help="https://..., git@..., file:///..., owner/repo, with #folder for one inside it; a folder, an archive "
+            "or a wheel; or a package's name, name==1.2."
         ),
     ],
     ref: Annotated[str, typer.Option("--ref", help="A branch, a tag or a commit.", metavar="REF")] = "",
@@ -38,7 +40,8 @@ def install(
         except AtlasError as error:
             error.hint = meant_here(address, Path.cwd()) or error.hint
             raise
-    _show(found, "Installed", json=json)
+        held = texts(client, found["name"])
+    _show(found, "Installed", held, json=json)
 
 
 def update(context: typer.Context, name: str, json: Json = False) -> None:
@@ -46,7 +49,8 @@ def update(context: typer.Context, name: str, json: Json = False) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("plugin.update", {"name": name}, timeout=None)
-    _show(found, "Updated", json=json)
+        held = texts(client, name)
+    _show(found, "Updated", held, json=json)
 
 
 def remove(context: typer.Context, name: str) -> None:
@@ -54,7 +58,7 @@ def remove(context: typer.Context, name: str) -> None:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         client.request("plugin.remove", {"name": name}, timeout=None)
-    print(f"{name} is removed. Its data stays.")
+    print(plain(f"{name} is removed. Its data stays."))
 
 
 def absolute(address: str, here: Path) -> str:
@@ -76,21 +80,37 @@ def meant_here(address: str, here: Path) -> str:
     return ""
 
 
-def _show(found: dict[str, Any], done: str, *, json: bool) -> None:
+def texts(client: Client, name: str) -> list[str]:
+    """Return what a plugin holds that it need not declare: commands, agents and skills, by name."""
+    with suppress(AtlasError):  # a package that is no folder has none, and nothing reads them where that plugin is off
+        names = client.request("plugin.contents", {"name": name})["names"]
+        said = [f"It has {kind}: {', '.join(names[kind])}." for kind in ("commands", "agents", "skills") if names[kind]]
+        return [*said, *(["Nothing uses agents in this version."] if names["agents"] else [])]
+    return []
+
+
+def _show(found: dict[str, Any], done: str, held: Sequence[str] = (), *, json: bool) -> None:
     if json:
-        print(json_module.dumps(found, ensure_ascii=False, indent=2))
+        print(plain_json(found))
         return
     origin = found["origin"]
-    commit = f" at {origin['commit'][:12]}" if origin["commit"] else ""
-    print(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}.")
+    # A package's commit is its version, which stands there already.
+    commit = f" ({origin['commit'][:12]})" if origin["commit"] not in ("", found["version"]) else ""
+    if not found["changed"]:
+        print(one_line(f"{found['name']} is at {found['version']}{commit} as before, from {origin['address']}."))
+    else:
+        print(one_line(f"{done} {found['name']} {found['version']}{commit}, from {origin['address']}."))
     if found["description"]:
-        print(found["description"])
-    print(f"It declares {in_words(found['declares'])}")
+        print(one_line(found["description"]))
+    print(plain(f"It declares {in_words(found['declares'])}"))
+    for said in held:
+        print(one_line(said))
     if found["state"] == "on":
         print("It is on, since it declares what you agreed to.")
-    elif found["grew"]:
-        print(f"It declares something else than before. See it and agree with: atlas plugins enable {found['name']}.")
-    elif found["why"] and found["state"] != "waiting":
-        print(found["why"])
+    elif found["grew"] and found["state"] == "waiting":
+        how = f"See it and agree with: atlas plugins enable {found['name']}."
+        print(plain(f"It declares something else than before. {how}"))
+    elif found["why"]:
+        print(plain(found["why"]))
     else:
-        print(f"It is off. Turn it on with: atlas plugins enable {found['name']}.")
+        print(plain(f"It is off. Turn it on with: atlas plugins enable {found['name']}."))

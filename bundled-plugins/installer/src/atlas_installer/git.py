@@ -42,15 +42,15 @@ _SETTINGS = (
 
 
 class Git:
-    """One repository, fetched into ``folder``, which is its own."""
+    """One repository, fetched into ``folder``, which is its own. ``also`` is a protocol of this computer alone."""
 
-    def __init__(self, folder: Path, *, loopback: bool = False) -> None:
+    def __init__(self, folder: Path, *, also: str = "") -> None:
         self._folder = folder
         program = shutil.which("git")
         if program is None:
             raise AtlasError("git is not installed, and this address needs it.", hint="Install git and try again.")
         self._program = program
-        protocols = "https:ssh:http" if loopback else "https:ssh"
+        protocols = ":".join(filter(None, ("https", "ssh", also)))
         self._environment = environment(os.environ, {**_QUIET, "GIT_ALLOW_PROTOCOL": protocols})
 
     async def fetch(self, address: str, ref: str, archive: Path) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+import zipfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
+from atlas_sdk.beside import BESIDE, normal
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -20,9 +24,8 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.installer import Fetched, Installed, Origin
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
 
-from . import download, packages
+from . import arrivals, download, packages
 from .address import Address, parse
-from .packages import BESIDE
 from .plugin_folder import checked, inside, keep_entry
 from .rooms import Rooms
 from .sources import LEFT_OUT, archive_at, archive_in, fetch
@@ -51,7 +54,12 @@ class Installer:
         async with self._room() as room:
             if address.kind == "wheel":
                 # By our rules first: what unpacks packages takes names and links that no honest wheel has.
-                await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
+                try:
+                    await anyio.to_thread.run_sync(unpack, Path(address.place), room / "looked-at")
+                except AtlasError as error:
+                    if not zipfile.is_zipfile(address.place):
+                        error.hint = "The wheel is not whole, or no wheel. Build it anew: uv build --wheel."
+                    raise
             if address.kind in ("package", "wheel"):
                 return await self._install_package(address, room, force=force, name=name)
             fetched = await fetch(address, room)
@@ -66,6 +74,11 @@ class Installer:
     async def take_in(self, folder: Path, origin: Origin, *, force: bool = False, update: bool = False) -> Installed:
         async with self._room() as room:
             name = read_manifest(folder, source="folder").name if update else ""
+            if name and (await self._origin(name)).kind != origin.kind:
+                raise RefusedError(
+                    f"The plugin {name} that is here came in another way, and is not replaced.",
+                    hint=f"Remove it first: atlas plugins remove {name}.",
+                )
             return await self._place(room, folder, origin, force=force, name=name)
 
     async def _place(
@@ -86,6 +99,7 @@ class Installer:
 
     async def _put_plugin(self, room: Path, target: Path, name: str, origin: Origin, *, fresh: bool) -> Installed:
         before = self._manifest(name)
+        known = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if before is not None and fresh:
             await self._ctx.services.need(PLUGINS).disable(name)  # it arrives off, also in the place of one that is on
         with anyio.CancelScope(shield=True):
@@ -97,7 +111,7 @@ class Installer:
             row = await self._ctx.services.need(PLUGINS).disable(name)
         grew = before is not None and digest(before) != row.digest
         self._ctx.logger.info("Installed a plugin", extra={"plugin": name, "commit": origin.commit})
-        return _installed(row, origin, grew=grew)
+        return _installed(row, origin, grew=grew, changed=known is None or _content(known) != _content(origin))
 
     # --- packages ----------------------------------------------------------------------------
 
@@ -115,29 +129,34 @@ class Installer:
             await anyio.to_thread.run_sync(packages.take_out, new, replaced)
             held = await anyio.to_thread.run_sync(packages.held, new)
             planned = await packager.plan(wanted, held)
-            coming = [one for one in planned if held.get(packages.normal(one.name)) != one.version]
+            coming = [one for one in planned if held.get(normal(one.name)) != one.version]
             if not planned:
                 raise RefusedError(f"{address.place} came with Atlas already.")
+            before = await anyio.to_thread.run_sync(arrivals.files, new)
             await packager.fetch(coming, new)
             main = _main(address, planned)
+            await anyio.to_thread.run_sync(_check, new, held, coming, main.name)
             manifest = await anyio.to_thread.run_sync(self._read_package, new, main.name)
             _same(manifest.name, name)
             names = [one.name for one in coming]
             if shared := await anyio.to_thread.run_sync(packages.overlapping, new, names):
                 raise RefusedError(f"It would write over {shared}, which another plugin needs.")
+            if put := await anyio.to_thread.run_sync(arrivals.added_to, new, before):
+                raise RefusedError(f"It would put {put[:200]} into another package.")
             await self._refuse_taken(manifest.name, force=force or bool(name), kinds=("package", "wheel"))
             origin = Origin(
                 kind=address.kind,
                 address=address.place,
                 ref=address.ref,
                 commit=main.version,
-                packages={packages.normal(one.name): one.version for one in planned},
+                packages={normal(one.name): one.version for one in planned},
+                digest=await anyio.to_thread.run_sync(_wheel_digest, address),
             )
             return await self._put_plugin(room, self._plugins / BESIDE, manifest.name, origin, fresh=not name)
 
     def _packages_of(self, address: Address, known: Mapping[str, Origin], name: str) -> list[str]:
         """Return the packages that go as this one comes: its own of before, less what other plugins need."""
-        asked = packages.normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
+        asked = normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
         mine = {one for one, origin in known.items() if one == name or asked in origin.packages}
         return self._only_of(mine, known)
 
@@ -259,7 +278,9 @@ class Installer:
     async def _origin(self, name: str) -> Origin:
         origin = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
         if origin is None or "/" in name:  # those with a slash are no plugins, such as skills/notes
-            raise _not_installed(name, self._manifest(name))
+            raise _not_installed(
+                name, self._manifest(name), [one.name for one in self._ctx.services.need(HOME).manifests()]
+            )
         return origin
 
     async def _refresh(self, name: str) -> PluginRow:
@@ -272,10 +293,12 @@ class Installer:
         return row
 
 
-def _not_installed(name: str, there: Manifest | None) -> NotFoundError:
+def _not_installed(name: str, there: Manifest | None, names: list[str]) -> NotFoundError:
     """Return why a plugin is not updated or removed here, and what does it."""
     if there is None:
-        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint="atlas plugins list shows those there are.")
+        near = get_close_matches(name, names, 1)
+        hint = f"Did you mean {near[0]}?" if near else "atlas plugins list shows those there are."
+        return NotFoundError(f"There is no plugin {name[:80]!r}.", hint=hint)
     off = f"Turn it off: atlas plugins disable {name}."
     if there.source == "bundled":
         return NotFoundError(f"The plugin {name} came with Atlas, and is updated with it.", hint=off)
@@ -294,13 +317,26 @@ def _same(found: str, wanted: str) -> None:
         )
 
 
+def _wheel_digest(address: Address) -> str:
+    """Return the digest of a wheel, which its author builds many times under one version; empty for a package."""
+    if address.kind != "wheel":
+        return ""
+    with Path(address.place).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _wheel_name(place: str) -> str:
     return Path(place).name.partition("-")[0]
 
 
 def _main(address: Address, planned: list[packages.Planned]) -> packages.Planned:
-    asked = packages.normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
-    return next(one for one in planned if packages.normal(one.name) == asked)
+    asked = normal(_wheel_name(address.place) if address.kind == "wheel" else address.place)
+    return next(one for one in planned if normal(one.name) == asked)
+
+
+def _check(new: Path, held: Mapping[str, str], coming: list[packages.Planned], main: str) -> None:
+    arrivals.drop_caches(new)
+    arrivals.check(new, held, [one.name for one in coming], main=main, taken=packages.installed())
 
 
 def _forget_modules(folder: Path) -> None:
@@ -314,7 +350,12 @@ def _forget_modules(folder: Path) -> None:
     importlib.invalidate_caches()
 
 
-def _installed(row: PluginRow, origin: Origin, *, grew: bool) -> Installed:
+def _content(origin: Origin) -> tuple[str, dict[str, str]]:
+    """Return what tells what came from what came another time: the files, or the packages in their versions."""
+    return origin.digest, origin.packages
+
+
+def _installed(row: PluginRow, origin: Origin, *, grew: bool, changed: bool) -> Installed:
     return Installed(
         name=row.name,
         version=row.version,
@@ -324,5 +365,6 @@ def _installed(row: PluginRow, origin: Origin, *, grew: bool) -> Installed:
         declares=row.declares,
         digest=row.digest,
         grew=grew,
+        changed=changed,
         origin=origin,
     )

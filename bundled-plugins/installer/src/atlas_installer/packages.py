@@ -20,13 +20,12 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from atlas_sdk.beside import BESIDE, normal
 from atlas_sdk.errors import AtlasError, NotFoundError, RefusedError
 from atlas_sdk.installed import scan
 
 from .programs import Ended, environment, run
 
-BESIDE = ".packages"
-"""Where Atlas looks for packages that did not come with it, in ``plugins/``."""
 MOST_BYTES = 1024 * 1024 * 1024
 _REASON_CHARS = 700
 _WHEELS_ONLY = "Only wheels are taken: building from source would run the package's code before you agreed to it."
@@ -36,6 +35,12 @@ _PLANNED = re.compile(r"^ ([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)(?: \(from (\S+)\))
 
 _UNKNOWN = re.compile(r"Because (\S+)\s+was\s+not\s+found\s+in\s+the\s+[\w\s]+?\s+and\s+you\s+require\s+\1")
 """How uv 0.9 says that no index has a package of the very name that was asked for (2026-11)."""
+
+
+_FRAME = re.compile(
+    r"^No solution found when resolving dependencies: |, we can conclude that your requirements are unsat\w+"
+)
+"""What uv says around the reason, to whoever wrote a file of requirements."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,6 @@ class Planned:
     @property
     def requirement(self) -> str:
         return self.place or f"{self.name}=={self.version}"
-
-
-def normal(name: str) -> str:
-    """Return a package's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 class Packager:
@@ -85,7 +85,7 @@ class Packager:
             report = self._room / "report.json"
             ended = await self._run("install", "--quiet", "--report", str(report), *options, "--", requirement)
             planned = list(_reported(json.loads(report.read_text("utf-8")))) if not ended.code else []
-            replaced = [one.name for one in planned if normal(one.name) in _installed()]
+            replaced = [one.name for one in planned if normal(one.name) in installed()]
         else:
             python = ["--python", sys.executable]
             ended = await self._run("install", *python, *options, "--", requirement)
@@ -97,7 +97,10 @@ class Packager:
                     f"{requirement} cannot be installed: no package index that is asked has it, in a form that fits.",
                     hint="Check the spelling. A folder is named by its path (./name), a repository as owner/repo.",
                 )
-            raise AtlasError(f"{requirement} cannot be installed: {_reason(ended)}.", hint=_WHEELS_ONLY)
+            reason = _reason(ended)
+            raise AtlasError(
+                f"{Path(requirement).name} cannot be installed: {reason}.", hint=_hint(requirement, reason)
+            )
         if replaced:
             raise RefusedError(f"It would replace {', '.join(sorted(set(replaced)))}, which came with Atlas.")
         return planned
@@ -122,12 +125,22 @@ class Packager:
         )
 
 
+def _hint(requirement: str, reason: str) -> str:
+    """Return the way out: for what no wheel is of, for a wheel that will not do, and for the rest."""
+    if requirement.endswith(".whl"):
+        return "Is the wheel whole, and of this Python? Build it anew: uv build --wheel."
+    if re.search(r"wheel|binar|build", reason):
+        return _WHEELS_ONLY
+    return "Check the name and the version, and what else is installed beside Atlas (atlas plugins list)."
+
+
 def _reason(ended: Ended) -> str:
     """Return why it did not work, in the program's own words, from its first error on."""
     lines = [line.strip(" ╰─▶│×") for line in ended.err.splitlines()]
     first = next((at for at, line in enumerate(lines) if line.lower().startswith(("error", "no solution"))), 0)
     words = " ".join(lines[first:]).partition("hint:")[0].split()
     said = " ".join(words).removeprefix("error: ").removeprefix("ERROR: ")
+    said = _FRAME.sub("", said).removeprefix("Because ").strip()
     return "".join(letter if letter.isprintable() else " " for letter in said[:_REASON_CHARS]).rstrip(". ") or "no word"
 
 
@@ -153,7 +166,8 @@ def _planned(name: str, version: str, url: str) -> Planned:
     return Planned(name, version or Path(place).name.split("-")[1], place)
 
 
-def _installed() -> set[str]:
+def installed() -> set[str]:
+    """Return the packages that came with Atlas."""
     from importlib.metadata import distributions
 
     came_with_atlas = [place for place in sys.path if Path(place).name != BESIDE]

@@ -11,10 +11,16 @@ from typing import Any
 from atlas_sdk.archives import ArchiveError
 from atlas_sdk.contents import compiled_files
 from atlas_sdk.errors import RefusedError
+from atlas_sdk.installed import own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import MANIFEST, plugin_folders, read_manifest
+from atlas_sdk.manifest_file import MANIFEST, RETIRED, has_retired, plugin_folders, read_manifest
 from atlas_sdk.marketplace_entry import MARKETPLACE, entry_as_manifest
 
+_AS_PACKAGE = (
+    "Build a wheel of the project and install that (uv build --wheel, atlas plugins install ./dist/NAME.whl); "
+    "to work on it, install it editable beside Atlas (uv pip install -e .)."
+)
+"""What is built from source runs its author's code, so that is left to whoever has the project."""
 MANIFEST_BYTES = 1_000_000
 _SHOWN = 8
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -28,6 +34,8 @@ def inside(whole: Path, folder: str) -> Path:
         raise RefusedError(f"There is no folder {folder} in it.", hint=_elsewhere(whole))
     _no_submodules(whole, folder)
     if not is_plugin(found):
+        if own_folder(found) != found or _is_project(found):
+            raise RefusedError("It is a Python package, and no folder of a plugin.", hint=_AS_PACKAGE)
         what = f"The folder {folder}" if folder else "It"
         raise RefusedError(f"{what} is no plugin: it has no {MANIFEST.as_posix()}.", hint=_elsewhere(whole))
     return found
@@ -38,11 +46,22 @@ def is_plugin(folder: Path) -> bool:
     return any(one.name == folder.name for one in plugin_folders(folder.parent))
 
 
+def _is_project(folder: Path) -> bool:
+    """Return whether a folder is a Python project that says it brings a plugin."""
+    file = folder / "pyproject.toml"
+    return file.is_file() and "atlas.plugins" in file.read_text("utf-8", "replace")[:MANIFEST_BYTES]
+
+
 def checked(folder: Path, *, name: str = "") -> Manifest:
     """Return a folder's manifest, if it may be installed. Nothing of it is run.
 
     ``name`` is what its folder is called where a person chose that folder. Raises AtlasError with the reason.
     """
+    if has_retired(folder):
+        raise RefusedError(
+            f"It brings {RETIRED.as_posix()}, the mark of a plugin that was stopped, which only Atlas puts there.",
+            hint="Ask its author for one without it.",
+        )
     written = _as_written(folder / MANIFEST)
     if compiled := compiled_files(folder):
         raise RefusedError(
@@ -51,10 +70,8 @@ def checked(folder: Path, *, name: str = "") -> Manifest:
         )
     manifest = read_manifest(folder, source="folder")
     if name and manifest.name != name:
-        raise RefusedError(
-            f"The folder is called {name[:80]!r} and the plugin in it {manifest.name!r}.",
-            hint="Give both the same name.",
-        )
+        hint = _AS_PACKAGE if (folder / "__init__.py").is_file() and "_" in name else "Give both the same name."
+        raise RefusedError(f"The folder is called {name[:80]!r} and the plugin in it {manifest.name!r}.", hint=hint)
     if written is not None and not isinstance(written.get("version", ""), str):
         raise RefusedError("The manifest's version must be text.")
     return manifest

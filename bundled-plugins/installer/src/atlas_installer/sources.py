@@ -72,9 +72,10 @@ async def _github(address: Address, room: Path) -> Fetched:
 
 
 async def _git(place: str, ref: str, room: Path) -> Fetched:
-    loopback = "://" in place and is_loopback(urlsplit(place).hostname or "")
+    parts = urlsplit(place) if "://" in place else None
+    more = "file" if parts and parts.scheme == "file" else "http" if parts and is_loopback(parts.hostname or "") else ""
     archive = room / "archive.git.tar.gz"
-    commit = await Git(room / "repository", loopback=loopback).fetch(place, ref, archive)
+    commit = await Git(room / "repository", also=more).fetch(place, ref, archive)
     found = await archive_in(archive, room, wrapped=False)
     return Fetched(found.folder, commit)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from atlas_sdk.client import Client
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode, MisuseError
+from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError
 from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[
+    bool, typer.Option("-y", "--yes", help="Agree that a server gets keys of yours which are stored already.")
+]
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 KINDS = ("skill", "mcp", "plugin", "executor")
@@ -106,11 +111,11 @@ def _runs(server: dict[str, Any] | None) -> str:
 
 
 @app.command("install")
-def install(context: typer.Context, name: str) -> None:
+def install(context: typer.Context, name: str, yes: Yes = False) -> None:
     """Install an item, with the MCP servers a skill needs; a plugin arrives off."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        found = client.request("marketplace.install", {"name": name}, timeout=None)
+        found = _asking_for_keys(client, "marketplace.install", {"name": name}, yes=yes)
     _print_done(found, "Installed")
 
 
@@ -124,15 +129,29 @@ def update(
             "--force", help="Update a skill or a server changed here since it came; a skill keeps what it held."
         ),
     ] = False,
+    yes: Yes = False,
 ) -> None:
     """Bring an installed item to the marketplace's version."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        found = client.request("marketplace.update", {"name": name, "force": force}, timeout=None)
+        found = _asking_for_keys(client, "marketplace.update", {"name": name, "force": force}, yes=yes)
     if not found["changed"]:
         _say(f"{name} is at the marketplace's version already.")
         return
     _print_done(found, "Updated")
+
+
+def _asking_for_keys(client: Client, method: str, params: dict[str, Any], *, yes: bool) -> dict[str, Any]:
+    """Ask the user where a server would get keys that are stored already, and go on only when they agree."""
+    try:
+        return dict(client.request(method, params, timeout=None))
+    except NeedsConsentError as error:
+        if error.code != "gives_stored_keys" or not (yes or sys.stdin.isatty()):
+            raise
+        _say(error.message)
+    if not yes and not typer.confirm("Shall it get that?"):
+        raise typer.Exit(int(ExitCode.NEEDS_CONSENT))
+    return dict(client.request(method, {**params, "give_keys": True}, timeout=None))
 
 
 def _print_done(found: dict[str, Any], done: str) -> None:

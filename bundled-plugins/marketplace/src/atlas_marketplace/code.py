@@ -12,7 +12,7 @@ from typing import Any
 
 from atlas_sdk.contents import compiled_files, files_of, tree_digest
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.manifest_file import MANIFEST, read_manifest
+from atlas_sdk.manifest_file import MANIFEST, RETIRED, has_retired, read_manifest
 
 from .item import NAME, Item
 from .secrets_in_text import secrets_in
@@ -120,6 +120,9 @@ def _names(value: Any, judged: Judged, field: str) -> tuple[str, ...]:
 def _plugin(item: Item, folder: Path, judged: Judged) -> None:
     if not (folder / MANIFEST).is_file():
         judged.faults.append(f"It says it is a {item.kind} and has no {MANIFEST.as_posix()}.")
+        return
+    if has_retired(folder):
+        judged.faults.append(f"It brings {RETIRED.as_posix()}, the mark of a plugin that was stopped.")
         return
     try:
         manifest = read_manifest(folder, source="folder")

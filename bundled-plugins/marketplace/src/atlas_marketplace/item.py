@@ -23,6 +23,8 @@ _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/(?!\.\.?$)[A-Za-z0-9_.-]{1,10
 _SHA = re.compile(r"[0-9a-f]{40}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
+_SIGN_INS = "MCP_LOGIN_"
+"""How the vault's entries begin that hold what a sign-in to an MCP server granted."""
 _TEXT_CHARS = 2_000
 
 
@@ -137,6 +139,8 @@ def _code_faults(item: Item) -> list[str]:
 def _mcp_faults(item: Item) -> list[str]:
     faults = [f"{secret.name[:40]!r} is no name of a secret, such as DOCS_KEY." for secret in item.secrets
               if not _SECRET.fullmatch(secret.name)]  # fmt: skip
+    faults += [f"Its secret {secret.name[:40]!r} is a sign-in that Atlas keeps, which no server reads."
+               for secret in item.secrets if secret.name.startswith(_SIGN_INS)]  # fmt: skip
     if item.server is None:
         return [*faults, "It has no server."]
     return faults + server_faults(item.server, {secret.name for secret in item.secrets})

@@ -18,7 +18,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedErro
 from atlas_sdk.services.installer import INSTALLER, Origin
 from atlas_sdk.services.plugins import PLUGINS
 
-from . import skill_folder
+from . import skill_folder, stored_keys
 from .code import Judged, judge, unmet
 from .item import Item, State
 from .listing import Listing, Listings, Repository
@@ -116,15 +116,18 @@ class Market:
 
     # --- installing --------------------------------------------------------------------------
 
-    async def install(self, name: str) -> Done:
-        """Install an item, with the servers a skill needs. Raises AtlasError with the reason."""
+    async def install(self, name: str, *, give_keys: bool = False) -> Done:
+        """Install an item, with the servers a skill needs. Raises AtlasError with the reason.
+
+        Keys that are stored already go to a server only with ``give_keys``, which says that the user agreed.
+        """
         item = await self.named(name)
         async with self._lock:
             if name in await self.came():
                 raise MisuseError(f"{name} is installed.", hint=f"Its new version: atlas marketplace update {name}.")
-            return await self._bring(item, None, force=False)
+            return await self._bring(item, None, force=False, give_keys=give_keys)
 
-    async def update(self, name: str, *, force: bool = False) -> Done | None:
+    async def update(self, name: str, *, force: bool = False, give_keys: bool = False) -> Done | None:
         """Bring an installed item to the marketplace's version; None when it is that already."""
         listing = await self.listing(refresh=True)
         if name not in listing.items and name in await self.came():
@@ -138,20 +141,22 @@ class Market:
             if came is None:
                 raise NotFoundError(f"{name} is not installed.", hint=f"Install it: atlas marketplace install {name}.")
             _refuse_retired(item)
+            _refuse_other_kind(item, came)
             is_changed = await self._is_changed(came)
-            if _pin(item) == came.pin and not (is_changed and force):
-                return None
             if is_changed and not force:
-                kept = " What it holds now is then kept as a version." if came.kind == "skill" else ""
-                raise MisuseError(f"{name} was changed here since it came.", hint=f"Update it with --force.{kept}")
-            return await self._bring(item, came, force=force)
+                kept = " (yours is kept as a version)" if came.kind == "skill" else ""
+                said = f"{name} was changed here since it came, and stays as it is."
+                raise MisuseError(said, hint=f"--force puts the marketplace's version in its place{kept}.")
+            if _pin(item) == came.pin and not is_changed:
+                return None
+            return await self._bring(item, came, force=force, give_keys=give_keys)
 
-    async def _bring(self, item: Item, came: Came | None, *, force: bool) -> Done:
+    async def _bring(self, item: Item, came: Came | None, *, force: bool, give_keys: bool) -> Done:
         _refuse_retired(item)
         if item.faults:
             raise RefusedError(f"{item.name} is not installed. {' '.join(item.faults)}")
         if item.kind == "mcp":
-            return await self._bring_server(item, came, force=force)
+            return await self._bring_server(item, came, force=force, give_keys=give_keys)
         async with self.repository.code(item) as fetched:
             judged = await anyio.to_thread.run_sync(judge, item, fetched.folder)
             if fault := await self.pins.fault(item, judged.digest):
@@ -160,20 +165,25 @@ class Market:
                 raise RefusedError(f"{item.name} is not installed. {' '.join(judged.faults)}")
             origin = Origin(kind="marketplace", address=item.repo, folder=item.path, ref=item.version, commit=item.sha)
             if item.kind == "skill":
-                return await self._bring_skill(item, fetched.folder, judged, origin, came)
+                return await self._bring_skill(item, fetched.folder, judged, origin, came, give_keys=give_keys)
             return await self._bring_plugin(item, fetched.folder, judged, origin, came)
 
     async def _bring_plugin(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
         installed = await self._ctx.services.need(INSTALLER).take_in(folder, origin, update=came is not None)
         await self._remember(item.name, None)
         done = Done(item, notes=list(judged.notes))
-        if installed.grew:
-            done.notes.append("It declares something else than before, and waits for your consent.")
-        if installed.state != "on":
+        if installed.grew and installed.state == "waiting":
+            again = f"See it and agree with: atlas plugins enable {item.name}."
+            done.notes.append(f"It declares something else than before, and waits for your consent. {again}")
+        elif installed.state == "waiting":
+            done.notes.append(installed.why)
+        elif installed.state != "on":
             done.notes.append(f"It is off. Turn it on with: atlas plugins enable {item.name}.")
         return done
 
-    async def _bring_skill(self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None) -> Done:
+    async def _bring_skill(
+        self, item: Item, folder: Path, judged: Judged, origin: Origin, came: Came | None, *, give_keys: bool
+    ) -> Done:
         refused, missing = unmet(judged)
         if refused:
             raise RefusedError(f"{item.name} is not installed. {' '.join(refused)}")
@@ -184,7 +194,7 @@ class Market:
         if missing:
             done.notes.append(f"It runs {', '.join(missing)}, which is not on this computer: install that, too.")
         for name in judged.servers:
-            await self._bring_along(name, done)
+            await self._bring_along(name, done, give_keys=give_keys)
         before = None
         if came is not None:
             before = skill_folder.version_folder(self._ctx.home, item.name, self._ctx.clock.now())
@@ -204,14 +214,14 @@ class Market:
         await self._look_again()
         return done
 
-    async def _bring_along(self, name: str, done: Done) -> None:
+    async def _bring_along(self, name: str, done: Done, *, give_keys: bool) -> None:
         """Install an MCP server that a skill calls, unless it is there."""
         if await anyio.to_thread.run_sync(self._servers.get, name) is not None:
             return
         needed = await self.named_in_lock(name)
         if needed is None or needed.kind != "mcp":
             raise RefusedError(f"{done.item.name} needs the MCP server {name}, which the marketplace does not have.")
-        brought = await self._bring(needed, None, force=False)
+        brought = await self._bring(needed, None, force=False, give_keys=give_keys)
         done.brought.append(name)
         done.notes += brought.notes
 
@@ -219,8 +229,10 @@ class Market:
         """Return an item of the list as it is known; retirements wait for the next reading."""
         return (await self._listings.get(refresh=False)).items.get(name)
 
-    async def _bring_server(self, item: Item, came: Came | None, *, force: bool) -> Done:
+    async def _bring_server(self, item: Item, came: Came | None, *, force: bool, give_keys: bool) -> Done:
         assert item.server is not None  # an item without one has a fault
+        before = await anyio.to_thread.run_sync(self._servers.get, item.name)
+        await stored_keys.check(self._ctx, item, before=before, is_agreed=give_keys)
 
         def put() -> str:
             server = item.server or {}
@@ -279,16 +291,25 @@ class Market:
         return "Its entry in mcp.json is gone."
 
     async def _stop_retired(self, listing: Listing) -> None:
-        """Stop what was installed and is retired by now: a plugin may not be turned on, a skill and a server go."""
+        """Stop what was installed and is retired by now: a plugin may not be turned on, a skill and a server go.
+
+        One that cannot be stopped is tried again with the next reading, and holds up neither the others nor the list.
+        """
         known = await self.retired()
         for name, one in sorted((await self.came()).items()):
             item = listing.items.get(name)
             if item is None:
                 continue
-            if item.retired:
-                await self._stop(one, item.retired)
-            elif one.kind == "plugin" and (name in known):
-                await self._let_go(name)
+            try:
+                if item.retired:
+                    await self._stop(one, item.retired)
+                elif one.kind == "plugin" and (name in known):
+                    await self._let_go(name)
+            except Exception as error:  # noqa: BLE001  # whatever one holds, those after it must stop, too
+                self._ctx.logger.warning(
+                    "A retired item of the marketplace could not be stopped whole",
+                    extra={"item": name, "why": str(error)},
+                )
 
     async def _stop(self, one: Came, why: str) -> None:
         if one.kind == "plugin":
@@ -297,8 +318,9 @@ class Market:
             # Off first: the mark alone would leave the choice to be on, for the day the mark goes.
             with suppress(NotFoundError):
                 await self._ctx.services.need(PLUGINS).disable(one.name)
-            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
         await self._remember(one.name, Retired(kind=one.kind, why=why))
+        if one.kind == "plugin":
+            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
         if one.kind == "plugin":
             await self._ctx.services.need(PLUGINS).refresh(one.name)
         else:
@@ -338,6 +360,15 @@ def _refuse_retired(item: Item) -> None:
         raise RefusedError(
             f"The marketplace retired {item.name}: {item.retired.rstrip('.')}.",
             hint="Look for another: atlas marketplace list.",
+        )
+
+
+def _refuse_other_kind(item: Item, came: Came) -> None:
+    """Refuse an item that is something else than what came: it would take the place of what is nobody's but yours."""
+    if came.kind != ("plugin" if item.kind == "executor" else item.kind):
+        raise RefusedError(
+            f"{item.name} is of the kind {item.kind} in the marketplace now, and of the kind {came.kind} here.",
+            hint=f"Take it away with: atlas marketplace remove {item.name}. Then install it, if you want the new one.",
         )
 
 

@@ -72,6 +72,12 @@ class Named(BaseModel):
     name: str
 
 
+class InstallParams(Named):
+    """An item. With ``give_keys`` the user agreed that it gets keys which are stored already."""
+
+    give_keys: bool = False
+
+
 class Secret(Frozen):
     """A secret an item reads, and whether it is in the vault."""
 
@@ -97,11 +103,12 @@ class Page(Frozen):
 
 
 class UpdateParams(BaseModel):
-    """An item; ``force`` also where it was changed here."""
+    """An item; ``force`` also where it was changed here. ``give_keys`` as when it is installed."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
     force: bool = False
+    give_keys: bool = False
 
 
 class Installed(Frozen):
@@ -182,13 +189,13 @@ def methods(ctx: PluginContext) -> list[Method]:
             readme_missing=missing,
         )
 
-    async def install(params: Named, caller: Caller) -> Installed:
+    async def install(params: InstallParams, caller: Caller) -> Installed:
         market = ctx.services.need(MARKET)
-        return _installed(await market.install(params.name))
+        return _installed(await market.install(params.name, give_keys=params.give_keys))
 
     async def update(params: UpdateParams, caller: Caller) -> Installed:
         market = ctx.services.need(MARKET)
-        done = await market.update(params.name, force=params.force)
+        done = await market.update(params.name, force=params.force, give_keys=params.give_keys)
         if done is None:
             item = await market.named(params.name)
             return Installed(name=item.name, kind=item.kind, version=item.version, changed=False)
@@ -209,7 +216,7 @@ def methods(ctx: PluginContext) -> list[Method]:
     return [
         Method("marketplace.list", ListParams, Rows, list_, "List what the marketplace offers, and what came from it."),
         Method("marketplace.show", Named, Page, show, "An item's page: its README, and what it needs here."),
-        Method("marketplace.install", Named, Installed, install, "Install an item; a plugin arrives off."),
+        Method("marketplace.install", InstallParams, Installed, install, "Install an item; a plugin arrives off."),
         Method("marketplace.update", UpdateParams, Installed, update, "Bring an item to the marketplace's version."),
         Method("marketplace.remove", Named, Removed, remove, "Take away an item that came from the marketplace."),
         Method("marketplace.check", CheckParams, CheckRows, check_, "Check item files, and their code at its commit."),

@@ -6,11 +6,14 @@ It is read by others while they look for something, so it loads no library and w
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from atlas_sdk.errors import StorageError
+from atlas_sdk.homes import replace_file
 from atlas_sdk.manifest_file import RETIRED
 
 RECORDS = "records.json"
@@ -31,21 +34,37 @@ class Retirements:
             return {}
 
     def is_marked(self, name: str, why: str) -> bool:
-        """Return whether a plugin carries the mark with this very reason."""
+        """Return whether a plugin carries the mark with this very reason, and as a file that is nobody else's."""
+        mark = self._plugins / name / RETIRED
         try:
-            return (self._plugins / name / RETIRED).read_text("utf-8") == sentence(name, why)
+            return not mark.is_symlink() and mark.is_file() and mark.read_bytes() == sentence(name, why).encode()
         except OSError:
             return False
 
     def mark(self, name: str, why: str) -> None:
-        """Put the mark on a plugin's folder, with which nothing of it loads, also while this plugin is off."""
-        with suppress(FileNotFoundError):  # it went in the meantime
-            (self._plugins / name / RETIRED).write_text(sentence(name, why), "utf-8")
+        """Put the mark on a plugin's folder, with which nothing of it loads, also while this plugin is off.
+
+        Whatever a plugin has put in its place goes. Raises StorageError where it cannot be written.
+        """
+        if not (self._plugins / name).is_dir():  # it went in the meantime
+            return
+        mark = self._plugins / name / RETIRED
+        try:
+            for place in (mark.parent, mark):
+                if place.is_symlink() or (place == mark.parent and place.is_file()):
+                    place.unlink()
+            if mark.is_dir():
+                shutil.rmtree(mark)
+        except OSError as error:
+            raise StorageError(f"{mark} could not be replaced: {error.strerror}.", hint="Take it away.") from error
+        replace_file(mark, sentence(name, why))
 
     def clear(self, name: str) -> bool:
         """Take the mark off a plugin that is listed again; return whether there was one."""
         mark = self._plugins / name / RETIRED
-        was_there = mark.is_file()
+        was_there = os.path.lexists(mark)
+        if mark.is_dir() and not mark.is_symlink():
+            shutil.rmtree(mark)
         mark.unlink(missing_ok=True)
         return was_there
 

@@ -33,8 +33,15 @@ def load(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_loader())  # a stricter one than the safe one
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        said = " ".join(str(error).split())[:300] or "it is nested too deep"
-        raise YamlError(f"It is no YAML that is taken: {said.rstrip('.')}.") from error
+        raise YamlError(f"It is no YAML that is taken: {_in_words(error)}.") from error
+
+
+def _in_words(error: Exception) -> str:
+    """Return what is wrong with a file, and in which line, without the parser's drawing of the place."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    if problem and mark is not None:
+        return f"{' '.join(str(problem).split())[:200].rstrip('.')}, in line {mark.line + 1}"
+    return " ".join(str(error).split())[:300].rstrip(".") or "it is nested too deep"
 
 
 @cache

@@ -15,7 +15,7 @@ from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.questions import QUESTIONS, Choice, Question, QuestionsService
 
 from .form import Field, fields_of
-from .usage import Usage
+from .usage import Call, Usage
 
 if TYPE_CHECKING:
     from mcp import types
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 MOST_SAMPLES = 10
 """For each call of a tool: a server that wants more is in a loop, and the user pays for it."""
+MOST_FORMS = 10
+"""For each call of a tool, one at a time: a user is not to be worn down to a yes."""
+MOST_QUESTIONS = 40
+"""The same for the questions of all its forms."""
+MOST_MESSAGE = 2_000
 MOST_TOKENS = 8_000
 MOST_FIELDS = 20
 ASK_SECONDS = 300.0
@@ -57,11 +62,13 @@ class Asks:
         """Ask the conversation's model, within bounds."""
         from mcp import types
 
-        call, llm = self._usage.latest, self._ctx.services.get(LLM)
+        call, llm = self._usage.asking(), self._ctx.services.get(LLM)
         if self._untrusted:
             return _refused("Atlas lets no server use its model that the user does not trust.")
         if call is None or llm is None:
-            return _refused("Atlas asks its model for a server only while one of the server's tools runs.")
+            return _refused(
+                "Atlas asks its model for a server only while one of the server's tools runs, for one conversation."
+            )
         if params.tools:
             return _refused("Atlas gives a server's requests to the model no tools.")
         call.samples += 1
@@ -95,77 +102,91 @@ class Asks:
         """Ask the user: field by field, or to open a page."""
         from mcp import types
 
-        call, questions = self._usage.latest, self._ctx.services.get(QUESTIONS)
-        if call is None or questions is None:
+        call, questions = self._usage.asking(), self._ctx.services.get(QUESTIONS)
+        if call is None or questions is None or call.is_asking or call.forms >= MOST_FORMS:
             return types.ElicitResult(action="decline")
-        title = f"{self._server} asks: {params.message}"
+        call.forms += 1
+        call.is_asking = True
+        try:
+            return await self._form(_Asked(self._usage, call, questions, self._server, params.message), params)
+        finally:
+            call.is_asking = False
+
+    async def _form(self, asked: _Asked, params: types.ElicitRequestParams) -> types.ElicitResult:
+        from mcp import types
+
         if isinstance(params, types.ElicitRequestURLParams):
             done = Choice(id="done", label="I opened it")
-            said = await self._ask(questions, title, "The page is outside Atlas.", (done, _DECLINE), exact=params.url)
+            said = await asked.ask("The page is outside Atlas.", (done, _DECLINE), exact=params.url)
             return types.ElicitResult(action="accept" if said == (done.id,) else "decline")
         fields = fields_of(params.requested_schema)
         if len(fields) > MOST_FIELDS:
             return types.ElicitResult(action="decline")
         content: dict[str, Any] = {}
         for field in fields:
-            value = await self._field(questions, title, field)
+            value = await _field(asked, field)
             if value is None:
                 return types.ElicitResult(action="decline")
             if value is not SKIPPED:
                 content[field.name] = value
         if not fields:
             agree = Choice(id="yes", label="Yes")
-            if await self._ask(questions, title, "", (agree, _DECLINE)) != (agree.id,):
+            if await asked.ask("", (agree, _DECLINE)) != (agree.id,):
                 return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content=content)
 
-    async def _field(self, questions: QuestionsService, title: str, field: Field) -> Any:
-        """Ask for one field; ``SKIPPED`` where it may lack and does, None where the user declines or nothing fits."""
-        skip = () if field.is_required else (_SKIP,)
-        choices = (*(Choice(id=id, label=label) for id, label in field.options), *skip, _DECLINE)
-        why = field.said
-        for _ in range(MOST_TRIES):
-            answer = await self._ask(questions, title, why, choices, multiple=field.kind == "array")
-            if answer is None or _DECLINE.id in answer:
-                return None
-            if _SKIP.id in answer and skip:
-                return SKIPPED
-            try:
-                return field.value(answer)
-            except ValueError as error:
-                why = f"{field.said} ({error})"
-        return None
 
-    async def _ask(
-        self,
-        questions: QuestionsService,
-        title: str,
-        why: str,
-        choices: tuple[Choice, ...],
-        *,
-        exact: str = "",
-        multiple: bool = False,
+class _Asked:
+    """The questions of one form, all of them for the call it began with."""
+
+    def __init__(self, usage: Usage, call: Call, questions: QuestionsService, server: str, message: str) -> None:
+        self._usage = usage
+        self._call = call
+        self._questions = questions
+        self._title = f"{server} asks: {message[:MOST_MESSAGE]}"
+
+    async def ask(
+        self, why: str, choices: tuple[Choice, ...], *, exact: str = "", multiple: bool = False
     ) -> tuple[str, ...] | None:
-        """Return what was picked or typed, None where nobody answered."""
-        call = self._usage.latest
-        if call is None:
+        """Return what was picked or typed, None where nobody answered, or nobody may be asked any more."""
+        call = self._call
+        call.questions += 1
+        if call.questions > MOST_QUESTIONS or not self._usage.runs(call):
             return None
         question = Question(
             id=new_id(),
             conversation=call.host.conversation,
             call=call.host.call,
             kind="question",
-            title=title,
+            title=self._title,
             exact=exact,
             why=why,
             choices=choices,
             multiple=multiple,
             expires_in=ASK_SECONDS,
         )
-        answer = await questions.ask(question)
+        answer = await self._questions.ask(question)
         if answer.how != "answered":
             return None
         return answer.choices or ((answer.text.strip(),) if answer.text.strip() else None)
+
+
+async def _field(asked: _Asked, field: Field) -> Any:
+    """Ask for one field; ``SKIPPED`` where it may lack and does, None where the user declines or nothing fits."""
+    skip = () if field.is_required else (_SKIP,)
+    choices = (*(Choice(id=id, label=label) for id, label in field.options), *skip, _DECLINE)
+    why = field.said
+    for _ in range(MOST_TRIES):
+        answer = await asked.ask(why, choices, multiple=field.kind == "array")
+        if answer is None or _DECLINE.id in answer:
+            return None
+        if _SKIP.id in answer and skip:
+            return SKIPPED
+        try:
+            return field.value(answer)
+        except ValueError as error:
+            why = f"{field.said} ({error})"
+    return None
 
 
 def _refused(why: str) -> types.ErrorData:

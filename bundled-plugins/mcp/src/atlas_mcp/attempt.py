@@ -8,6 +8,7 @@ import anyio
 
 from atlas_sdk.errors import AtlasError
 
+from .flood import PATIENCE_SECONDS, Flood
 from .stdio import Said
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Attempt:
         self.client: Client | None = None
         self.error: AtlasError | None = None
         self.said = Said()
+        self.flood = Flood(patience=PATIENCE_SECONDS)
         self.status = 0
         self.is_gone = False
         self.is_stopped = False

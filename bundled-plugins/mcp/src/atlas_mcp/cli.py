@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.plain_text import plain
+from atlas_sdk.plain_text import one_line, plain, plain_json
 
 mcp = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -45,13 +44,13 @@ def login(
     with terminal.connect() as client:
         state = client.request("mcp.login", {"name": name}, timeout=None)
         if state["url"]:
-            print(f"Sign in to {name} on this page, on this computer:\n{plain(state['url'])}", flush=True)
+            print(plain(f"Sign in to {name} on this page, on this computer:\n{one_line(state['url'])}"), flush=True)
             if browser and state["url"].startswith(("https://", "http://")):
                 import webbrowser
 
                 webbrowser.open(state["url"])
             client.request("mcp.login", {"name": name, "wait": True}, timeout=None)
-    print(f"You are signed in to {name}.")
+    print(plain(f"You are signed in to {name}."))
 
 
 @mcp.command("logout")
@@ -60,23 +59,24 @@ def logout(context: typer.Context, name: Annotated[str, typer.Argument(help="The
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         was_there = client.request("mcp.logout", {"name": name})["was_signed_in"]
-    print(f"Atlas forgot the sign-in to {name}." if was_there else f"There was no sign-in to {name}.")
+    print(plain(f"Atlas forgot the sign-in to {name}." if was_there else f"There was no sign-in to {name}."))
 
 
 def _print(answer: dict[str, Any], *, json: bool) -> None:
     if json:
-        print(json_module.dumps(answer, ensure_ascii=False, indent=2))
+        print(plain_json(answer))
         return
     rows = answer["servers"]
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         tools = "not asked yet" if row["tools"] is None else f"{row['tools']} tools"
         trust = "" if row["trusted"] else ", untrusted"
-        print(f"{row['name']:<{width}}  {row['state']:<8}  {tools}, from {row['origin']}{trust}: {row['target']}")
+        where = f"from {row['origin']}{trust}: {row['target']}"
+        print(one_line(f"{row['name']:<{width}}  {row['state']:<8}  {tools}, {where}"))
         for said in (row["why"], *row["problems"]):
             if said:
-                print(f"{'':<{width}}  {said}")
+                print(one_line(f"{'':<{width}}  {said}"))
     for said in answer["problems"]:
-        print(said)
+        print(one_line(said))
     if not rows and not answer["problems"]:
         print("There are no MCP servers. Name them in the home's mcp.json: atlas docs guides/mcp")

@@ -24,6 +24,7 @@ from atlas_sdk.tools import ToolError
 from .asks import Asks
 from .attempt import Attempt
 from .config import ServerConfig
+from .flood import PATIENCE_SECONDS, RATE, Flood
 from .headers_helper import helped
 from .listing import Listing, ask
 from .login import Tokens, sign_in, signed_in
@@ -40,10 +41,16 @@ CONNECT_SECONDS = 90.0
 """The first start of a server by npx or uvx downloads it."""
 RELIST_SECONDS = 0.2
 """Changes come in bursts, and each list that differs makes a new generation of tools."""
+RELIST_SLOWEST_SECONDS = 60.0
+"""One that changes what it offers without end is asked less and less often. After so long a rest it is forgiven."""
 STEADY_SECONDS = 60.0
 """A server that ran for so long is no longer held to be one that dies at once."""
 BACK_OFF_SECONDS = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+LOGGED_A_SECOND = 0.5
+LOGGED_AT_ONCE = 50.0
 _SAID_CHARS = 300
+_MASKED_CHARS = 20_000
+"""Of what is looked through for secrets: far more than is kept, so that no secret is cut in two at its end."""
 
 
 class Server:
@@ -67,6 +74,8 @@ class Server:
         self._attempt: Attempt | None = None
         self._failures = 0
         self._failed_at = -math.inf
+        self._log_flood = Flood(rate=LOGGED_A_SECOND, burst=LOGGED_AT_ONCE)
+        self._unsaid = 0
 
     @property
     def is_resting(self) -> bool:
@@ -181,12 +190,25 @@ class Server:
             self._settle(attempt, error, lasted=anyio.current_time() - began)
 
     async def _log(self, level: str, text: str) -> None:
-        """Keep what a server logs: what it warns of for the user, the rest for whoever looks closer."""
+        """Keep what a server logs: what it warns of for the user, the rest for whoever looks closer.
+
+        Of one that says too much the rest is counted and not kept, so that the log does not grow with it.
+        """
+        if self._log_flood.note():
+            self._unsaid += 1
+            return
+        more = {"not_kept_before": self._unsaid} if self._unsaid else {}
+        self._unsaid = 0
         loud = level not in ("debug", "info", "notice")
         self._ctx.logger.log(
             logging.WARNING if loud else logging.DEBUG,
             "An MCP server says something",
-            extra={"server": self.config.name, "level": level, "said": self._masked(text)[:_SAID_CHARS]},
+            extra={
+                "server": self.config.name,
+                "level": level,
+                "said": self._masked(text[:_MASKED_CHARS])[:_SAID_CHARS],
+                **more,
+            },
         )
 
     async def login(self, show: Callable[[str], Awaitable[None]]) -> None:
@@ -223,12 +245,21 @@ class Server:
     async def _while_running(self, attempt: Attempt, client: Client) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(self._listen, attempt, client)
+            pause, listed_at = RELIST_SECONDS, -math.inf
             while not attempt.is_gone and not attempt.is_stopped:
                 await attempt.woken()
-                if attempt.is_stale and not attempt.is_gone and not attempt.is_stopped:
-                    await anyio.sleep(RELIST_SECONDS)
-                    attempt.is_stale = False
-                    await self._listed(await ask(client, server=self.config.name, digest=self.config.digest))
+                if not attempt.is_stale:
+                    continue
+                if anyio.current_time() - listed_at > RELIST_SLOWEST_SECONDS:
+                    pause = RELIST_SECONDS
+                with anyio.move_on_after(pause):
+                    while not attempt.is_gone and not attempt.is_stopped:
+                        await attempt.woken()
+                if attempt.is_gone or attempt.is_stopped:
+                    break
+                attempt.is_stale = False
+                await self._listed(await ask(client, server=self.config.name, digest=self.config.digest))
+                pause, listed_at = min(2 * pause, RELIST_SLOWEST_SECONDS), anyio.current_time()
             group.cancel_scope.cancel()
 
     async def _listen(self, attempt: Attempt, client: Client) -> None:
@@ -261,6 +292,11 @@ class Server:
         attempt.ended.set()
 
     def _reason(self, attempt: Attempt, error: Exception | None, *, was_running: bool) -> str:
+        if attempt.flood.is_over:
+            return (
+                f"was ended: for {PATIENCE_SECONDS:.0f} seconds it sent more messages that nobody had asked for than "
+                f"{RATE:.0f} a second."
+            )
         if was_running:
             return f"ended by itself.{self._last_words()}"
         if attempt.scope.cancelled_caught:

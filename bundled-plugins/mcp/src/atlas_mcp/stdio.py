@@ -12,8 +12,8 @@ import secrets
 import shutil
 import subprocess
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from atlas_sdk.errors import AtlasError, MisuseError
 from atlas_sdk.process_trees import Mark, end_tree, start
 
 from .config import ServerConfig
+from .flood import Flood
 from .placeholders import basic_environment
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ LEAVE_SECONDS = 0.5
 """For a server that ends by itself once its input is closed, as the protocol asks."""
 _SAID_LINES = 20
 _SAID_CHARS = 600
+_SAID_LINE = 0.05
+"""What a line on standard error counts of a message: it is kept, and nothing comes of it."""
 _GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 
 
@@ -56,23 +59,25 @@ class Said:
 
 
 @asynccontextmanager
-async def stdio(config: ServerConfig, *, said: Said, gone: Callable[[], None]) -> AsyncIterator[Any]:
+async def stdio(config: ServerConfig, *, said: Said, gone: Callable[[], None], flood: Flood) -> AsyncIterator[Any]:
     """Start a server and yield the streams of its messages; leaving the block ends its whole tree.
 
-    ``gone`` is called when the server closes its output, which it does when it dies. Raises AtlasError where it
-    cannot be started.
+    ``gone`` is called when the server closes its output, which it does when it dies, or when ``flood`` is over it: who
+    says more than anybody asked for is read more slowly, and then no more. Raises AtlasError where it cannot be
+    started.
     """
     from mcp.shared.message import SessionMessage
 
+    waiting: set[object] = set()
     mark = Mark("ATLAS_MCP", secrets.token_hex(8))
     process = await _started(config, {**basic_environment(), **config.env}, mark)
     try:
         incoming, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         send, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group, incoming, receive, send, outgoing:
-            group.start_soon(_read_messages, process.stdout, incoming, said, gone)
+            group.start_soon(_read_messages, process.stdout, incoming, said, gone, flood, waiting)
             group.start_soon(_read_said, process.stderr, said)
-            group.start_soon(_write, process, outgoing, gone)
+            group.start_soon(_write, process, outgoing, gone, waiting)
             try:
                 yield receive, send
             finally:
@@ -91,8 +96,8 @@ async def stdio(config: ServerConfig, *, said: Said, gone: Callable[[], None]) -
 
 if TYPE_CHECKING:
 
-    def _fits(config: ServerConfig, said: Said, gone: Callable[[], None]) -> Transport:
-        return stdio(config, said=said, gone=gone)
+    def _fits(config: ServerConfig, said: Said, gone: Callable[[], None], flood: Flood) -> Transport:
+        return stdio(config, said=said, gone=gone, flood=flood)
 
 
 async def _started(config: ServerConfig, environment: dict[str, str], mark: Mark) -> Process:
@@ -122,41 +127,64 @@ def _found(config: ServerConfig, path: str | None) -> tuple[Path, str]:
     return folder, program
 
 
-async def _read_messages(stream: ByteReceiveStream | None, incoming: Any, said: Said, gone: Callable[[], None]) -> None:
+async def _read_messages(
+    stream: ByteReceiveStream | None,
+    incoming: Any,
+    said: Said,
+    gone: Callable[[], None],
+    flood: Flood,
+    waiting: set[object],
+) -> None:
     from mcp.shared.message import SessionMessage
     from mcp.types import jsonrpc_message_adapter
 
     assert stream is not None
     async with incoming:
         with suppress(*_GONE):
-            async for line in _lines(stream):
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    said.add(line)
-                    continue
-                await incoming.send(SessionMessage(message))
+            async with aclosing(_lines(stream)) as lines:
+                async for line in lines:
+                    try:
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValueError:
+                        message = None
+                        said.add(line)
+                    answers = getattr(message, "id", None) if not hasattr(message, "method") else None
+                    if answers in waiting:
+                        waiting.discard(answers)
+                    elif pause := flood.note(len(line)):
+                        if flood.is_over:
+                            break
+                        await anyio.sleep(pause)  # meanwhile the pipe fills, and the server waits
+                    if message is None:
+                        continue
+                    await incoming.send(SessionMessage(message))
         gone()
 
 
 async def _read_said(stream: ByteReceiveStream | None, said: Said) -> None:
     assert stream is not None
     with suppress(*_GONE, AtlasError):
-        async for line in _lines(stream):
-            said.add(line)
+        flood = Flood()
+        async with aclosing(_lines(stream)) as lines:
+            async for line in lines:
+                said.add(line)
+                if pause := flood.note(len(line), each=_SAID_LINE):
+                    await anyio.sleep(pause)
 
 
-async def _write(process: Process, outgoing: Any, gone: Callable[[], None]) -> None:
+async def _write(process: Process, outgoing: Any, gone: Callable[[], None], waiting: set[object]) -> None:
     assert process.stdin is not None
     try:
         async for message in outgoing:
+            if hasattr(message.message, "method") and (id := getattr(message.message, "id", None)) is not None:
+                waiting.add(id)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             await process.stdin.send(data.encode("utf-8", "replace") + b"\n")
     except _GONE:
         gone()
 
 
-async def _lines(stream: ByteReceiveStream) -> AsyncIterator[bytes]:
+async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[bytes, None]:
     """Yield complete lines. One that never ends is as good as the end of the stream."""
     parts: list[bytes] = []
     held = 0

@@ -40,6 +40,10 @@ async def connected(
         logging.getLogger(name).addHandler(_NOWHERE)
 
     async def heard(message: Any) -> None:
+        # Of a pipe each line was counted. Each of these is a task of the SDK's: to wait here would only keep them all.
+        if config.kind != "stdio" and attempt.flood.note() and attempt.flood.is_over:
+            attempt.gone()
+            return
         if isinstance(message, types.ToolListChangedNotification | types.PromptListChangedNotification):
             attempt.stale()
 
@@ -66,7 +70,7 @@ async def connected(
 @asynccontextmanager
 async def _transport(config: ServerConfig, attempt: Attempt, auth: Any) -> AsyncIterator[Any]:
     if config.kind == "stdio":
-        yield stdio(config, said=attempt.said, gone=attempt.gone)
+        yield stdio(config, said=attempt.said, gone=attempt.gone, flood=attempt.flood)
         return
     import httpx2
 

@@ -1,13 +1,15 @@
 """A small server without any library, true to the wire, that can misbehave: its arguments say how.
 
 ``many`` lists 200 tools, ``rubbish`` prints what is no message, ``child`` starts a process of its own in another
-session, ``mute`` answers nothing, ``dead`` ends at once, ``log FILE`` notes each of its starts.
+session, ``mute`` answers nothing, ``dead`` ends at once, ``log FILE`` notes each of its starts, ``flood KIND`` says
+something without end once its tools were listed.
 """
 
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -42,6 +44,25 @@ def ask(method, **params):
         if message.get("id") == f"s-{method}":
             return message.get("result") or message["error"]
     return None
+
+
+FLOODS = {
+    "changes": {"method": "notifications/tools/list_changed"},
+    "logs": {"method": "notifications/message", "params": {"level": "error", "data": "x" * 100}},
+    "pings": {"id": "p", "method": "ping"},
+    "strays": {"id": 99, "result": {}},
+    "rubbish": None,
+}
+
+
+def flood(kind):
+    """Say one thing over and over, and read what comes back so that nobody waits for anybody."""
+    threading.Thread(target=lambda: sys.stdin.read(), daemon=True).start()
+    message = FLOODS[kind]
+    lines = ("npm WARN\n" if message is None else json.dumps({"jsonrpc": "2.0", **message}) + "\n") * 1_000
+    while True:
+        sys.stdout.write(lines)
+        sys.stdout.flush()
 
 
 def text(said, **more):
@@ -93,6 +114,8 @@ for line in sys.stdin:
         listed = [{"name": name, "description": f"Does {name}.", "inputSchema": schema} for name in tools]
         listed[0]["annotations"] = {"readOnlyHint": True}
         send(id=id, result={"tools": listed})
+        if "flood" in ways:
+            flood(ways[ways.index("flood") + 1])
     elif method == "tools/call":
         name, arguments = message["params"]["name"], message["params"].get("arguments") or {}
         token = message["params"].get("_meta", {}).get("progressToken")

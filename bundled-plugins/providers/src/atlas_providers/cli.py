@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode
+from atlas_sdk.plain_text import plain, plain_json
 
 MARKS = {"ok": "✓", "no_key": "–", "refused": "✗", "unknown": "?"}
 
@@ -37,13 +37,13 @@ def check(
     with terminal.connect() as client:
         rows = client.request("model.check", {"providers": list(providers or ())})["checks"]
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        print(plain_json(rows))
     elif not rows:
         print("No provider has a key in the vault. Add one: atlas secrets set OPENAI_API_KEY.")
     else:
         width = max(len(row["provider"]) for row in rows)
         for row in rows:
-            print(f"{MARKS[row['state']]} {row['provider']:<{width}}  {row['said']}")
+            print(plain(f"{MARKS[row['state']]} {row['provider']:<{width}}  {row['said']}"))
     raise typer.Exit(exit_code(rows))
 
 

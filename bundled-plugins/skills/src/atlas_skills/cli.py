@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.plain_text import one_line, plain_json
 
 skills = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 _SHOWN_CHARS = 80
@@ -28,7 +28,11 @@ def list_(context: typer.Context, json: Json = False) -> None:
     for name, row in zip(names, rows, strict=True):
         said = f"cannot be used: {row['why']}" if row["why"] else row["description"][:_SHOWN_CHARS]
         trial = "on trial; " if row["on_trial"] else ""
-        print(f"{name:<{width}}  {row['origin']:<11}  {_used(row):<38}  {trial}{said}".rstrip())
+        print(
+            one_line(
+                f"{name:<{width}}  {row['origin']:<11}  {_used(row):<38}  {trial}{' '.join(said.split())}".rstrip()
+            )
+        )
     if not rows:
         print("There are no skills. Put a folder with a SKILL.md into the home's skills/.")
 
@@ -41,7 +45,7 @@ def versions(context: typer.Context, name: Name, bot: Bot = "", json: Json = Fal
         _print(found["versions"])
         return
     for one in found["versions"]:
-        print(f"{one['id']}  {one['at']}  {one['files']} {'file' if one['files'] == 1 else 'files'}")
+        print(one_line(f"{one['id']}  {one['at']}  {one['files']} {'file' if one['files'] == 1 else 'files'}"))
     if not found["versions"]:
         print(f"No version of {name} is kept: it was not changed yet.")
 
@@ -94,8 +98,8 @@ def _done(done: Any, json: bool, said: str) -> None:
     if json:
         _print(done)
     else:
-        print(said)
+        print(one_line(said))
 
 
 def _print(value: Any) -> None:
-    print(json_module.dumps(value, ensure_ascii=False, indent=2))
+    print(plain_json(value))

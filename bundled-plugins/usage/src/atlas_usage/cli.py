@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.plain_text import plain, plain_json
 
 SAID = {"reported": "reported by the provider", "list": "from the price list", "free": "free", "unknown": "not known"}
 
@@ -22,20 +22,20 @@ def usage(
     with terminal.connect() as client:
         report = client.request("usage.report", {"days": days})
     if json:
-        print(json_module.dumps(report, indent=2))
+        print(plain_json(report))
         return
     total = report["total"]
     if not total["calls"]:
-        print("No model was called today." if days == 1 else f"No model was called in the last {days} days.")
+        print(plain("No model was called today." if days == 1 else f"No model was called in the last {days} days."))
         return
-    print(f"{'Today' if days == 1 else f'The last {days} days'}: {_line(total)}")
+    print(plain(f"{'Today' if days == 1 else f'The last {days} days'}: {_line(total)}"))
     for title, key in (("By day", "by_day"), ("By model", "by_model"), ("By purpose", "by_purpose")):
-        print(f"\n{title}")
+        print(plain(f"\n{title}"))
         width = max(len(row["name"]) for row in report[key])
         for row in report[key]:
-            print(f"  {row['name']:<{width}}  {_line(row)}")
+            print(plain(f"  {row['name']:<{width}}  {_line(row)}"))
     sources = ", ".join(f"{count} {SAID[source]}" for source, count in total["sources"].items())
-    print(f"\nWhere the costs come from (calls): {sources}.")
+    print(plain(f"\nWhere the costs come from (calls): {sources}."))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode, MisuseError, NotFoundError
+from atlas_sdk.plain_text import plain, plain_json
 
 secrets = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -33,7 +33,7 @@ def set_(context: typer.Context, name: Annotated[str, typer.Argument(help="Such 
         raise MisuseError("The value is empty.", hint=f"Pipe it in: atlas secrets set {name} < file.")
     with terminal.connect() as client:
         said = client.request("secret.set", {"name": name, "value": value})["said"]
-    print(f"{name} is in the vault. {said}".rstrip())
+    print(plain(f"{name} is in the vault. {said}".rstrip()))
 
 
 @secrets.command("list")
@@ -43,10 +43,10 @@ def list_(context: typer.Context, json: Json = False) -> None:
     with terminal.connect() as client:
         rows = client.request("secret.list")["secrets"]
     if json:
-        print(json_module.dumps(rows, indent=2))
+        print(plain_json(rows))
         return
     for row in rows:
-        print(f"{row['name']:<32} {row['set_at']}")
+        print(plain(f"{row['name']:<32} {row['set_at']}"))
     if not rows:
         print("The vault is empty. Add a key with: atlas secrets set OPENAI_API_KEY")
 
@@ -58,7 +58,7 @@ def delete(context: typer.Context, name: str) -> None:
     with terminal.connect() as client:
         if not client.request("secret.delete", {"name": name})["done"]:
             raise NotFoundError(f"There is no secret {name!r}.", hint="atlas secrets list shows those there are.")
-    print(f"{name} is gone.")
+    print(plain(f"{name} is gone."))
 
 
 @secrets.command("check")
@@ -68,10 +68,10 @@ def check(context: typer.Context, json: Json = False) -> None:
     with terminal.connect() as client:
         found = client.request("secret.check")
     if json:
-        print(json_module.dumps(found, indent=2))
+        print(plain_json(found))
     elif not found["failed"]:
-        print("The one secret opens." if found["count"] == 1 else f"All {found['count']} secrets open.")
+        print(plain("The one secret opens." if found["count"] == 1 else f"All {found['count']} secrets open."))
     for name in [] if json else found["failed"]:
-        print(f"{name} does not open: store it again with atlas secrets set {name}.")
+        print(plain(f"{name} does not open: store it again with atlas secrets set {name}."))
     if found["failed"]:
         raise typer.Exit(int(ExitCode.FAILED))

@@ -33,7 +33,7 @@ def new(context: typer.Context, name: str, folder: Folder = None, kind: Kind = "
     from .make import make_plugin
 
     terminal: Terminal = context.obj
-    made = make_plugin(name, kind, terminal.home / "plugins" if folder is None else folder)
+    made = make_plugin(name, kind, terminal.home / "plugins" if folder is None else folder, made_by_home=folder is None)
     if json:
         _say(json_module.dumps({"name": name, "kind": kind, "folder": str(made)}))
         return
@@ -43,22 +43,30 @@ def new(context: typer.Context, name: str, folder: Folder = None, kind: Kind = "
         _say(f"Turn it on:  atlas plugins enable {name}")
     else:
         _say(f"Install it:  atlas plugins install {_typed(made)}")
-    _say("Write it:    atlas docs plugins/first-plugin")
+    _say(f"Write it:    atlas docs plugins/{'first-plugin' if kind == 'tool' else 'kinds'}")
 
 
-def try_out(context: typer.Context, folder: Path, json: Json = False) -> None:
+def try_out(
+    context: typer.Context,
+    folder: Annotated[str, typer.Argument(help="The plugin's folder, or the project around its package.")],
+    json: Json = False,
+) -> None:
     """Run a plugin folder's own tests, and what the contracts of all it registers promise; exits 1 when one fails."""
     import anyio
 
     from atlas_sdk.installed import own_folder
 
-    from .trial import left_as_it_was, run_tests, try_plugin
+    from .trial import left_as_it_was, refuse_no_plugin, run_tests, try_plugin
 
-    if not folder.is_dir():
-        there = context.obj.home / "plugins" / folder.name
-        hint = f"The plugin {folder.name} is in {there}." if there.is_dir() else "Name the folder with its manifest."
-        raise NotFoundError(f"There is no folder {folder}.", hint=hint)
-    whole = own_folder(folder.expanduser().resolve())
+    if not folder.strip():
+        raise NotFoundError(f"{folder!r} is no folder.", hint="Name the folder that holds .claude-plugin/.")
+    place = Path(folder).expanduser()
+    if not place.is_dir():
+        there = context.obj.home / "plugins" / place.name
+        hint = f"The plugin {place.name} is in {there}." if there.is_dir() else "Name the folder with its manifest."
+        raise NotFoundError(f"There is no folder {place}.", hint=hint)
+    whole = own_folder(place.resolve())
+    refuse_no_plugin(whole)
     with left_as_it_was(whole):
         result = anyio.run(try_plugin, whole, backend="trio")
         run_tests(whole, result)

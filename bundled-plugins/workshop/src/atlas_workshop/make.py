@@ -20,9 +20,10 @@ LONGEST = 50
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def make_plugin(name: str, kind: str, where: Path) -> Path:
+def make_plugin(name: str, kind: str, where: Path, *, made_by_home: bool = False) -> Path:
     """Write the plugin ``name`` into ``where`` and return its folder. Raises MisuseError for a name that will not do.
 
+    ``where`` is made if only it is missing; with ``made_by_home`` it is the home's own, which is made with all above.
     The manifest comes last: whoever watches the folder finds a plugin that is whole, or none.
     """
     if not NAME.fullmatch(name) or len(name) > LONGEST:
@@ -32,7 +33,15 @@ def make_plugin(name: str, kind: str, where: Path) -> Path:
         )
     if kind not in KINDS:
         raise MisuseError(f"There is no kind {kind!r}.", hint=f"Those there are: {', '.join(KINDS)}.")
-    folder = where.expanduser().absolute() / name
+    if name in bundled_names():
+        raise MisuseError(f"{name} is the name of a plugin that came with Atlas.", hint="Choose another name.")
+    where = where.expanduser().absolute()
+    if not made_by_home and not where.exists() and not where.parent.is_dir():
+        raise MisuseError(
+            f"There is no folder {where.parent}, in which {where.name} would be made.",
+            hint="Check the spelling, or make it first.",
+        )
+    folder = where / name
     if folder.exists():
         raise MisuseError(f"{folder} is there already.", hint="Choose another name, or take it away first.")
     words = _words(name)
@@ -42,6 +51,13 @@ def make_plugin(name: str, kind: str, where: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, files[path])
     return folder
+
+
+def bundled_names() -> set[str]:
+    """Return the names that no plugin of others may have: those of what came with Atlas."""
+    from atlas_sdk.installed import cached_packages
+
+    return {row["name"] for row in cached_packages(None) if row["bundled"]}
 
 
 def _files(kind: str, words: dict[str, str]) -> Iterator[tuple[Path, str]]:

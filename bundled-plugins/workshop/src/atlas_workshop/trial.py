@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atlas_sdk.errors import AtlasError
+from atlas_sdk.errors import AtlasError, NotFoundError
 from atlas_sdk.values import Json
 
 from .subjects import Subject, subjects
@@ -64,6 +64,25 @@ class Result:
     def as_json(self) -> Json:
         """Return it as JSON."""
         return {**asdict(self), "ok": self.ok}
+
+
+def refuse_no_plugin(folder: Path) -> None:
+    """Raise AtlasError for a folder that is no plugin: with nothing in it to try, all of that would be in order."""
+    from atlas_sdk.folder_report import Report
+    from atlas_sdk.manifest_file import MANIFEST, plugin_folders, raw_manifest
+
+    report = Report()
+    raw_manifest(folder, report)
+    if report.refused:
+        why = report.refused[0].why.partition(" The rest")[0]
+        raise AtlasError(f"{folder / MANIFEST} cannot be taken: {why}", hint="Mend the file.")
+    if (folder / MANIFEST).is_file() or any(one.name == folder.name for one in plugin_folders(folder.parent)):
+        return
+    inner = ", ".join(one.name for one in plugin_folders(folder))
+    hint = f"These in it are plugins, each of its own: {inner}." if inner else "atlas plugins new NAME makes one."
+    if folder.name == MANIFEST.parent.name:
+        hint = f"The plugin is the folder around it: {folder.parent}."
+    raise NotFoundError(f"{folder} is no plugin: it holds nothing that Atlas loads.", hint=hint)
 
 
 async def try_plugin(folder: Path) -> Result:

@@ -48,6 +48,7 @@ class HomeService(Protocol):
     def added(self, hook: str) -> tuple[Added, ...]:
         """Return what plugins add by a hook of ``CONSUMED_BY_PLUGINS``, such as ``atlas_channels``, at the moment.
 
+        ``atlas_commands`` gives the slash commands, each by the name it is typed by (``tidy:greet``) and for no plugin.
         Asked in a hook while a generation is built, it is what that generation adds, so that tools and commands may
         follow from it. ``PluginChanged`` is announced whenever it may have changed.
         """

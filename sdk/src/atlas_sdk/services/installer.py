@@ -43,6 +43,8 @@ class Installed(Frozen):
     digest: str = ""
     grew: bool = False
     """Whether it declares something else than the one it replaced, so that consent is asked again."""
+    changed: bool = True
+    """Whether what came is something else than what was there."""
     origin: Origin
 
 

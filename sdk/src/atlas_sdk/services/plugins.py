@@ -13,7 +13,11 @@ PluginState: TypeAlias = Literal["on", "off", "waiting", "broken", "needs"]
 
 
 class PluginRow(Frozen):
-    """A plugin as ``plugins list`` shows it. ``declares`` is what consent is given to."""
+    """A plugin as ``plugins list`` shows it. ``declares`` is what consent is given to.
+
+    ``wanted`` says that the owner turned it on, or that it came so. ``agreed`` is what it declared when they last
+    agreed, None where they never did or where that was not kept.
+    """
 
     name: str
     version: str
@@ -25,6 +29,8 @@ class PluginRow(Frozen):
     requires: tuple[str, ...] = ()
     declares: Json = None
     digest: str = ""
+    wanted: bool = False
+    agreed: Json = None
 
 
 class PluginsService(Protocol):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..author_context import Registrations
+from ..beside import offer
 from ..channels import Channel
 from ..errors import NotFoundError
 from ..executors import Executor
@@ -140,6 +141,7 @@ async def load_folder(
             if name not in declared:
                 raise NotFoundError(f"The manifest of {manifest.name} declares no {what} {name!r}.")
             declared[name] = value
+    offer(manifest)
     module = import_module(manifest.module) if manifest.module else import_folder(folder, manifest.name)
     hooks = Registered(made, Registrations()) if module is None else await run_register(module, made, manifest)
     return FolderPlugin(manifest, made, hooks)
