@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json as json_module
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode
+from atlas_sdk.plain_text import one_line, plain, plain_json
 
 resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -35,7 +35,7 @@ def review(
             outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
             outcomes.append(outcome)
             if not json:
-                print(_said(outcome))
+                print(one_line(_said(outcome)))
     if json:
         _print(outcomes)
     elif not outcomes:
@@ -79,7 +79,7 @@ def restore(
             if json:
                 _print(rows)
             for row in [] if json else rows:
-                print(f"{row['id']}  {row['at'][:10]}  {row['category']:<10}  {row['value']} ({row['why']})")
+                print(one_line(f"{row['id']}  {row['at'][:10]}  {row['category']:<10}  {row['value']} ({row['why']})"))
             if not rows and not json:
                 print("No facts are archived.")
             return
@@ -87,7 +87,7 @@ def restore(
     if json:
         _print(done)
     else:
-        print(f"In use again: {done['value']}")
+        print(one_line(f"In use again: {done['value']}"))
 
 
 @resource.command("list")
@@ -98,7 +98,11 @@ def list_(context: typer.Context, json: Json = False) -> None:
         _print(rows)
         return
     for row in rows:
-        print(f"{row['resource']:<10}  {row['agent']:<12}  version {row['revision']}, {row['at'][:10]}  {row['file']}")
+        print(
+            one_line(
+                f"{row['resource']:<10}  {row['agent']:<12}  version {row['revision']}, {row['at'][:10]}  {row['file']}"
+            )
+        )
     if not rows:
         print("There are no prompt files yet. They are written when facts are kept.")
 
@@ -118,7 +122,7 @@ def history(
         _print(rows)
         return
     for row in rows:
-        print(f"{row['revision']:>4}  {row['at'][:16].replace('T', ' ')}  {row['cause']}")
+        print(one_line(f"{row['revision']:>4}  {row['at'][:16].replace('T', ' ')}  {row['cause']}"))
     if not rows:
         print("It has no versions yet.")
 
@@ -130,7 +134,7 @@ def show(context: typer.Context, name: Name, revision: Number, agent: Agent = "m
     if json:
         _print(found)
     else:
-        print(found["content"], end="")
+        print(plain(found["content"]), end="")
 
 
 @resource.command("diff")
@@ -149,7 +153,7 @@ def diff(
     if json:
         _print({"resource": name, "agent": agent, "old": old, "new": new, "diff": "\n".join(lines)})
     else:
-        print("\n".join(lines) if lines else "They are the same.")
+        print(plain("\n".join(lines)) if lines else "They are the same.")
 
 
 @resource.command("rollback")
@@ -159,7 +163,7 @@ def rollback(context: typer.Context, name: Name, revision: Number, agent: Agent 
     if json:
         _print(done)
     else:
-        print(f"{name} is as in version {revision} now, as version {done['revision']}, until facts change.")
+        print(one_line(f"{name} is as in version {revision} now, as version {done['revision']}, until facts change."))
 
 
 def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
@@ -169,4 +173,4 @@ def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
 
 
 def _print(value: Any) -> None:
-    print(json_module.dumps(value, ensure_ascii=False, indent=2))
+    print(plain_json(value))

@@ -10,6 +10,7 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode, MisuseError
+from atlas_sdk.plain_text import one_line, plain_json
 
 memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -25,9 +26,9 @@ def list_(context: typer.Context, json: Json = False) -> None:
         return
     for one in found["known"]:
         whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
-        print(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}")
+        print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}"))
     if not found["known"]:
-        print(f"Nothing is known yet. The memory system in use is {found['system']}.")
+        print(one_line(f"Nothing is known yet. The memory system in use is {found['system']}."))
 
 
 @memory.command("proposals")
@@ -38,14 +39,14 @@ def proposals(context: typer.Context, json: Json = False) -> None:
         _print(rows)
         return
     for row in rows:
-        print(f"{row['id']}  {_whose(row)}")
+        print(one_line(f"{row['id']}  {_whose(row)}"))
         for change in row["changes"]:
             if change["leaves"]:
-                print(f"  - {change['leaves']}")
+                print(one_line(f"  - {change['leaves']}"))
             if change["text"]:
-                print(f"  + {change['text']}")
+                print(one_line(f"  + {change['text']}"))
         if row["why"]:
-            print(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}")
+            print(one_line(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}"))
     if not rows:
         print("No proposals wait.")
 
@@ -63,9 +64,9 @@ def approve(context: typer.Context, id: Id, json: Json = False) -> None:
     if json:
         _print(done)
         return
-    print(f"Applied to {done['file']}.")
+    print(one_line(f"Applied to {done['file']}."))
     for text in done["overwritten"]:
-        print(f"Gone: {text}")
+        print(one_line(f"Gone: {text}"))
 
 
 @memory.command("discard")
@@ -88,13 +89,15 @@ def use(
         _print(done)
         return
     if done["before"] == done["system"]:
-        print(f"{system} is in use already.")
+        print(one_line(f"{system} is in use already."))
         return
-    print(f"{done['system']} is in use now; {done['carried']} things were carried across from {done['before']}.")
+    print(
+        one_line(f"{done['system']} is in use now; {done['carried']} things were carried across from {done['before']}.")
+    )
     for one in done["not_carried"]:
-        print(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})")
+        print(one_line(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})"))
     if done["not_carried"]:
-        print(f"What was not carried stays in {done['before']}, and is in use again when you switch back.")
+        print(one_line(f"What was not carried stays in {done['before']}, and is in use again when you switch back."))
 
 
 @memory.command("forget")
@@ -122,7 +125,7 @@ def forget(
     if json:
         _print(done)
     elif todo:
-        print(f"Erased in {len(done['erased'])} places.")
+        print(one_line(f"Erased in {len(done['erased'])} places."))
 
 
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:
@@ -138,7 +141,7 @@ def _show(found: list[dict[str, Any]], conversations: bool) -> None:
         line = f"{one['where']}{note}"
         counts[line] = counts.get(line, 0) + 1
     for line, count in counts.items():
-        print(line if count == 1 else f"{line}, {count} places")
+        print(one_line(line if count == 1 else f"{line}, {count} places"))
 
 
 @memory.command("screen")
@@ -166,4 +169,4 @@ def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
 
 
 def _print(value: Any) -> None:
-    print(json_module.dumps(value, ensure_ascii=False, indent=2))
+    print(plain_json(value))
