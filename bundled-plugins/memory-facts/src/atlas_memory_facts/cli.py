@@ -35,7 +35,7 @@ def review(
             outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
             outcomes.append(outcome)
             if not json:
-                print(one_line(_said(outcome)))
+                print(_said(outcome))
     if json:
         _print(outcomes)
     elif not outcomes:
@@ -57,13 +57,13 @@ _HOW = {
 def _said(outcome: dict[str, Any]) -> str:
     name = f"{outcome['conversation']} ({outcome['agent']})"
     if outcome["how"] == "failed":
-        return f"{name}: failed. {outcome['why']}"
+        return one_line(f"{name}: failed. {outcome['why']}")
     if outcome["how"] != "reviewed":
-        return f"{name}: {_HOW[outcome['how']]}."
+        return one_line(f"{name}: {_HOW[outcome['how']]}.")
     counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
     messages = "1 message" if outcome["messages"] == 1 else f"{outcome['messages']} messages"
     lines = [f"{name}: {messages} read, {counts or 'nothing to save'}.", *(f"  {one}" for one in outcome["refused"])]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def restore(
