@@ -58,7 +58,7 @@ def test_each_name_in_the_guide_exists() -> None:
 
 
 def test_the_face_is_the_version_of_the_sdk() -> None:
-    assert sdk.API_VERSION == API_VERSION == 24
+    assert sdk.API_VERSION == API_VERSION == 23
 
 
 def test_each_hook_has_a_page() -> None:
