@@ -84,8 +84,10 @@ def texts(client: Client, name: str) -> list[str]:
     """Return what a plugin holds that it need not declare: commands, agents and skills, by name."""
     with suppress(AtlasError):  # a package that is no folder has none, and nothing reads them where that plugin is off
         names = client.request("plugin.contents", {"name": name})["names"]
-        said = [f"It has {kind}: {', '.join(names[kind])}." for kind in ("commands", "agents", "skills") if names[kind]]
-        return [*said, *(["Nothing uses agents in this version."] if names["agents"] else [])]
+        said = [
+            f"It has {kind}: {', '.join(names[kind])}." for kind in ("commands", "agents", "skills") if names.get(kind)
+        ]
+        return [*said, *(["Nothing uses agents in this version."] if names.get("agents") else [])]
     return []
 
 
