@@ -20,6 +20,7 @@ from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, digest, kebab
+from atlas_sdk.marketplace_entry import entry_as_manifest
 from atlas_sdk.plain_text import one_line, plain, plain_json
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
@@ -81,10 +82,11 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     name = manifest.name if manifest else kebab(folder.name) or "plugin"
     contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
-    holds = any(contents.counts().values()) or (folder / MANIFEST).is_file()
+    found = (folder / MANIFEST).is_file() or any(contents.counts().values())
+    holds = found or bool(entry_as_manifest(folder))  # what its marketplace alone tells of it is nothing to turn on
     if not holds and not contents.report.refused:
         warnings = ["It holds nothing that Atlas loads."]  # what a folder of a plugin lacks besides is beside the point
-    if manifest is not None and holds:
+    if manifest is not None and found:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
     refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]
     return {

@@ -102,3 +102,14 @@ def test_what_nothing_uses_is_said(folder: Path) -> None:
     done = validate(folder)
 
     assert "Nothing that came with Atlas uses its agents (reviewer) in this version." in done.stdout
+
+
+def test_a_folder_that_its_marketplace_alone_describes_loads_with_what_is_refused(folder: Path) -> None:
+    entry = {"name": "sample-kit", "source": "./sample-kit", "lspServers": {"gopls": {"command": "gopls"}}}
+    write(folder, {"README.md": "A language server."})
+    write(folder.parent, {".claude-plugin/marketplace.json": {"plugins": [entry]}})
+
+    found = json.loads(validate(folder, "--json").stdout)
+
+    assert found["loads"] is True
+    assert found["refused"] == [{"part": "lspServers gopls", "why": "Atlas runs no language servers."}]
