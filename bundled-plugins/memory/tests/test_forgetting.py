@@ -112,6 +112,23 @@ async def test_the_same_source_does_not_teach_it_again(opened: OpenApp, model: M
     assert anew.startswith("Applied 1")
 
 
+async def test_what_is_said_anew_frees_nothing_else_that_was_forgotten(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Fine.", "Fine.")
+        await turn(app, id, "Wilhelmina has a cat called Misopatch.")
+        for text in ("Wilhelmina", "Misopatch", "C++"):
+            await ask(app, "memory.forget", text=text, conversations=False)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        await turn(app, id, "Wilhelmina came by today.")
+        learned = [
+            await slot_of(app).may_learn(text, conversation=id, review=True)
+            for text in ("Knows Wilhelmina.", "Has a cat called Misopatch.", "Takes vitamin C daily.")
+        ]
+
+    assert [bool(why) for why in learned] == [False, True, False]
+
+
 async def test_no_plain_text_is_kept_of_what_was_forgotten(opened: OpenApp, model: Model, atlas_home: Home) -> None:
     put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
     async with opened() as app:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from atlas_memory.files import UnreadableError, read_text
 from atlas_memory.soul import LIMIT_CHARS, Soul
 from atlas_sdk.homes import Home
 from atlas_sdk.instructions import DEFAULT_SOUL
@@ -103,3 +105,14 @@ async def test_it_all_costs_little_in_the_first_request_of_an_empty_home(opened:
     instructions = model.instructions().partition("what you can.")[2]
 
     assert len(f"{schema}{instructions}".encode()) <= 2_400
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_a_pipe_in_its_place_is_not_waited_for(soul: Callable[..., Soul], tmp_path: Path) -> None:
+    made = soul()
+    os.mkfifo(made.file)
+    os.mkfifo(tmp_path / "USER.md")
+
+    assert made.text() == ""
+    with pytest.raises(UnreadableError, match="it is no file"):
+        read_text(tmp_path / "USER.md")

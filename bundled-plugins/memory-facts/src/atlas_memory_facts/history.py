@@ -54,7 +54,7 @@ def found(view: Reading, who: Who, within: Within, query: str, *, most: int) -> 
 
 
 def _conversations(view: Reading, who: Who, within: Within) -> list[str]:
-    rows = view.rows("SELECT data FROM conversation WHERE agent = :agent", agent=who.agent)
+    rows = view.rows("SELECT data FROM conversation WHERE agent = :agent ORDER BY updated_at DESC", agent=who.agent)
     every = [Conversation.model_validate_json(row["data"]) for row in rows]
     there = [one for one in every if one.origin.kind in _KINDS]
     if within == "current" or who.owner != OWNER:

@@ -120,12 +120,14 @@ def forget(
                 raise MisuseError("Nothing was erased: this cannot be undone.", hint="Say --yes to erase it.")
             if not typer.confirm(f"Erase it in {len(todo)} places? This cannot be undone."):
                 raise typer.Exit(int(ExitCode.FAILED))
-        params = {"text": text, "conversations": conversations}
-        done = client.request("memory.forget", params) if todo else {"text": text, "erased": [], "left": found["found"]}
+        # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
+        done = client.request("memory.forget", {"text": text, "conversations": conversations})
     if json:
         _print(done)
     elif todo:
         print(one_line(f"Erased in {len(done['erased'])} places."))
+    elif found["found"]:
+        print("Nothing was erased. It is not learned again from where it was said.")
 
 
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -67,7 +68,10 @@ def _try_lock(handle: int) -> bool:
 def read_text(file: Path) -> str | None:
     """Return a file's text with plain line ends, or None where there is none. Raises UnreadableError."""
     try:
-        if file.stat().st_size > MOST_BYTES:
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError("it is no file")  # reading a pipe would wait for ever
+        if about.st_size > MOST_BYTES:
             raise OSError(f"it is larger than {MOST_BYTES:,} bytes")
         return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:

@@ -11,6 +11,7 @@ import anyio.to_thread
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import Noticed
 from atlas_sdk.memory import Known, MemorySystem, Receipt
+from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 from atlas_sdk.services import ServiceKey, Services
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -94,15 +95,13 @@ class Slot:
 
     async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
         forgotten = await self.tombstones.matches(text, ("",) if review else (conversation,))
-        if forgotten is None:
+        if not forgotten:
             return ""
         conversations = self.services.get(CONVERSATIONS)
         path = await conversations.path(conversation) if conversations is not None else ()
-        anew = [
-            message.text() for message in path if message.sender.kind == "person" and message.created_at > forgotten
-        ]
-        since = " ".join(anew)
-        return "" if since and await self.tombstones.matches(since, ("",)) is not None else FORGOTTEN
+        anew = [owned(message) for message in path if message.created_at > max(forgotten.values())]
+        again = await self.tombstones.matches("\n".join(anew), ("",))
+        return "" if forgotten.keys() <= again.keys() else FORGOTTEN
 
     async def use(self, system: str) -> Switched:
         from .switch import switch
@@ -141,6 +140,12 @@ class Slot:
             # Doctor says it for as long as it is so; the user is told of it once.
             await store.commit([], [Noticed(text=said) for said in self.differences])
             await anyio.to_thread.run_sync(write_whole, told, text)
+
+
+def owned(message: Message) -> str:
+    """Return what the owner typed in a message, without what a guest said or what was read."""
+    typed = [part for part in message.parts if isinstance(part, TextPart) and part.trust == "owner" and not part.source]
+    return " ".join(part.text for part in typed) if message.sender.kind == "person" else ""
 
 
 SLOT: ServiceKey[Slot] = ServiceKey("memory", 1)

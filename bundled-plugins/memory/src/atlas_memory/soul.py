@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,7 +48,10 @@ class Soul:
     def text(self) -> str:
         """Return the soul as the model reads it; empty where the default stands in."""
         try:
-            if self.file.stat().st_size > MOST_BYTES:
+            about = self.file.stat()
+            if not stat.S_ISREG(about.st_mode):
+                raise OSError("it is no file")  # reading a pipe would wait for ever
+            if about.st_size > MOST_BYTES:
                 raise OSError(f"it is larger than {MOST_BYTES:,} bytes")
             text = self.file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").strip()
         except FileNotFoundError:
@@ -59,8 +63,13 @@ class Soul:
         if not text:
             self._log.warning("SOUL.md is blank: the default stands in")
             return ""
-        if found := screen(text):
+        shown = self._shown(text)
+        if found := screen(shown):
             self._log.warning("SOUL.md looks like an attack and is loaded anyway", extra={"why": found.said})
+        return shown
+
+    def _shown(self, text: str) -> str:
+        """Return as much of the soul as goes in."""
         if len(text) <= LIMIT_CHARS:
             return text
         self._log.warning(

@@ -18,6 +18,7 @@ from .files import write_whole
 
 KEY_BYTES = 32
 MOST_WORDS = 400
+SHORTEST_WORDS = 3
 _WORD = re.compile(r"\w+")
 
 
@@ -35,7 +36,7 @@ class Tombstones:
 
     async def put(self, texts: Sequence[str], conversations: Sequence[str], now: datetime) -> None:
         """Keep that these texts were forgotten, and in which conversations they had been said."""
-        hashes = {(self._hash(words), len(words)) for text in texts if (words := words_of(text)[:MOST_WORDS])}
+        hashes = {(self._hash(words), len(words)) for text in texts if _tells(words := words_of(text)[:MOST_WORDS])}
 
         def work(transaction: Transaction) -> None:
             for hashed, count in hashes:
@@ -51,8 +52,8 @@ class Tombstones:
 
         await self._services.need(STORE).write(work)
 
-    async def matches(self, text: str, conversations: Sequence[str]) -> datetime | None:
-        """Return when something this text holds was last forgotten in one of these conversations, or None.
+    async def matches(self, text: str, conversations: Sequence[str]) -> dict[str, datetime]:
+        """Return the hashes of what this text holds and was forgotten in one of these conversations, each with when.
 
         The conversation ``""`` stands for all of them, as a review sees it.
         """
@@ -61,22 +62,23 @@ class Tombstones:
             rows = reading.rows("SELECT hash, words, conversation, at FROM memory_tombstone")
             return [(row["hash"], int(row["words"]), row["at"]) for row in rows if row["conversation"] in conversations]
 
-        known = await self._services.need(STORE).read(work)
-        if not known:
-            return None
-        return self._newest(text, known)
+        return self._held(text, await self._services.need(STORE).read(work))
 
     def holds(self, text: str, since: Sequence[str]) -> bool:
         """Whether any of these texts has all the words of another in a row."""
         words = words_of(text)
         return any(_in_a_row(words, words_of(one)) for one in since)
 
-    def _newest(self, text: str, known: Sequence[tuple[str, int, str]]) -> datetime | None:
-        words, found = words_of(text), [""]
+    def _held(self, text: str, known: Sequence[tuple[str, int, str]]) -> dict[str, datetime]:
+        words, spans = words_of(text), list[tuple[int, int, str, datetime]]()
         for count in {count for _, count, _ in known}:
-            hashes = {self._hash(words[at : at + count]) for at in range(len(words) - count + 1)}
-            found += [at for hashed, length, at in known if length == count and hashed in hashes]
-        return datetime.fromisoformat(max(found)) if max(found) else None
+            there = {self._hash(words[at : at + count]): at for at in range(len(words) - count + 1)}
+            for hashed, length, when in known:
+                if length == count and hashed in there:
+                    spans.append((there[hashed], there[hashed] + count, hashed, datetime.fromisoformat(when)))
+        # What was forgotten as part of something longer is the part: who says the part anew has said it.
+        least = [one for one in spans if not any(_within(other, one) for other in spans)]
+        return {hashed: max(when for *_, other, when in least if other == hashed) for _, _, hashed, _ in least}
 
     def _hash(self, words: Sequence[str]) -> str:
         return hmac.new(self._key(), " ".join(words).encode(), hashlib.sha256).hexdigest()
@@ -86,6 +88,15 @@ class Tombstones:
         if not file.exists():
             write_whole(file, os.urandom(KEY_BYTES).hex())
         return bytes.fromhex(file.read_text())
+
+
+def _tells(words: Sequence[str]) -> bool:
+    """Whether words are enough to know a text by: what is left of "C++" is in too many others."""
+    return len("".join(words)) >= SHORTEST_WORDS
+
+
+def _within(inner: tuple[int, int, str, datetime], outer: tuple[int, int, str, datetime]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1] and inner[:2] != outer[:2]
 
 
 def _in_a_row(words: Sequence[str], others: Sequence[str]) -> bool:

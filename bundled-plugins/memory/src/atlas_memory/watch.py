@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas_sdk.events import Noticed, NumberedEvent, TurnEnded
 from atlas_sdk.messages import Message
-from atlas_sdk.records import Conversation
+from atlas_sdk.records import Call, Conversation
 from atlas_sdk.services.store import STORE
 
 from . import receipts
@@ -32,5 +32,7 @@ class Watch:
         conversation = await store.get(Conversation, turn.conversation)
         if conversation is None or conversation.origin.kind == "review":
             return
-        if not await receipts.since(store, turn.conversation, turn.started_at):
+        # A call that went well and wrote nothing found that it was there already.
+        went_well = await store.find(Call, turn=turn.id, outcome="ok", limit=1, tool="memory")
+        if not went_well and not await receipts.since(store, turn.conversation, turn.started_at):
             await store.commit([], [Noticed(conversation=turn.conversation, text=NOTHING_SAVED)])

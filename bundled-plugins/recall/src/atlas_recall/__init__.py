@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from atlas_sdk.checks import Check
     from atlas_sdk.context import PluginContext
     from atlas_sdk.hooks import Hook
+    from atlas_sdk.instructions import Section
     from atlas_sdk.memory import Forgetter
     from atlas_sdk.methods import Method
     from atlas_sdk.schema import Schema
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from atlas_sdk.tools import Tool
 
     from .index import Index
+
+SEARCH_FIRST = (
+    "When the user speaks of something said before that you do not know, search past conversations with "
+    "conversation_search before you ask them to say it again."
+)
 
 
 @hookimpl
@@ -42,6 +48,13 @@ def atlas_tools(ctx: PluginContext) -> list[Tool]:
     from .recall import Recall
 
     return [conversation_search(ctx, Recall(ctx, _index(ctx)))]
+
+
+@hookimpl
+def atlas_instructions() -> list[Section]:
+    from atlas_sdk.instructions import Section
+
+    return [Section(360, "recall", lambda _: SEARCH_FIRST)]
 
 
 @hookimpl

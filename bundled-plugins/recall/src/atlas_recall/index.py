@@ -318,14 +318,20 @@ def _place(transaction: Transaction, id: str, at: float) -> _Place | None:
 
 def _retitle(transaction: Transaction, id: str) -> None:
     found = transaction.rows(
-        """SELECT r.no, json_extract(c.data, '$.title') AS title FROM recall_conversation r
+        """SELECT r.no, r.title AS known, json_extract(c.data, '$.title') AS title FROM recall_conversation r
         JOIN conversation c ON c.id = r.id WHERE r.id = :id""",
         id=id,
     )
     for row in found:
         title = row["title"] or ""
+        if title and row["known"] == title_key(title):
+            continue
         transaction.run("UPDATE recall_conversation SET title = :key WHERE id = :id", key=title_key(title), id=id)
+        if _SECURE_DELETE:
+            transaction.run("INSERT INTO recall_title (recall_title, rank) VALUES ('secure-delete', 1)")
         transaction.run("DELETE FROM recall_title WHERE rowid = :no", no=row["no"])
+        if not _SECURE_DELETE:
+            transaction.run("INSERT INTO recall_title (recall_title) VALUES ('optimize')")
         if title:
             transaction.run("INSERT INTO recall_title (rowid, body) VALUES (:no, :title)", no=row["no"], title=title)
 

@@ -67,7 +67,9 @@ class Recall:
             if query.alternatives:
                 found = Search(reading, query, text, scope, zone, nearest, newest).find(most)
             named, exact = titled(reading, query, text, scope)
-            found = replace(found, titled=tuple(record.id for record in named), exact=exact)
+            ids = tuple(record.id for record in named)
+            hits = sorted(found.hits, key=lambda hit: exact and hit.conversation not in ids)  # an exact title first
+            found = replace(found, hits=tuple(hits), titled=ids, exact=exact)
             return found, tuple(_around(reading, found.hits)), named
 
         found, around, named = await self._ctx.services.need(STORE).read(look)
