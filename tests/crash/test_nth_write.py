@@ -40,6 +40,8 @@ from ..kernel.conftest import SCHEMA, OpenHome, Probe, calls, say, says, start, 
 from .faults import KINDS, Faults, Kind
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # every n of a turn is a turn of its own
+OWN_TIME = ("recall", "review", "memory", "memory-facts", "skills", "compaction", "titles")
+"""Plugins that write after a turn or a start, at a time of their own: a fault that hits them is none of what is tried."""
 MOST = 400
 """More writes than any of these has: a count that never ends is a fault of the test."""
 
@@ -164,8 +166,7 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
     probe.tools.append(Tool("much", "Say much.", SCHEMA, much, read_only=True))
     listener = Listener()
     how: dict[str, Any] = {
-        # recall writes at a time of its own, and a fault that hits it would be none of the turn
-        "without": ("gate", "shell", "files", "recall"),
+        "without": ("gate", "shell", "files", *OWN_TIME),
         "tools": ("echo", "touch", "hang", "much"),
         "extra": {"open": (OPEN, OpenGate())},
     }
@@ -195,7 +196,7 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
 async def test_a_turn_whose_end_was_not_kept_takes_no_call_of_a_later_one(
     open_home: OpenHome, probe: Probe, faults: Faults, tmp_path: Path
 ) -> None:
-    how: dict[str, Any] = {"without": ("gate",), "extra": {"open": (OPEN, OpenGate())}}
+    how: dict[str, Any] = {"without": ("gate", *OWN_TIME), "extra": {"open": (OPEN, OpenGate())}}
     home, crashed = tmp_path / "home", tmp_path / "crashed"
     async with open_home(**how) as app:
         id = await start(app)
@@ -228,7 +229,7 @@ async def test_a_start_after_a_crash_survives_the_failure_of_any_of_its_writes(
     open_home: OpenHome, probe: Probe, faults: Faults, tmp_path: Path
 ) -> None:
     how: dict[str, Any] = {
-        "without": ("gate", "shell", "files"),
+        "without": ("gate", "shell", "files", *OWN_TIME),
         "extra": {"open": (OPEN, OpenGate()), "notes": (NOTES, Notes((FIRST,)))},
     }
     home, crashed = tmp_path / "home", tmp_path / "crashed"
