@@ -9,7 +9,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.events import MessageAdded, MessageTaken, NumberedEvent, ReviewEnded, TurnEnded
+from atlas_sdk.events import MessageAdded, MessageTaken, NumberedEvent, ReviewEnded, TurnEnded, TurnStarted
 from atlas_sdk.forks import forked
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.records import Checkpoint, Conversation, ModelCall, Origin, Turn
@@ -29,6 +29,8 @@ from .review import Review, token_budget
 MOST_COUNTED = 256
 """Conversations whose counts stay in memory; one met again is counted anew."""
 MOST_WAITING = 32
+QUIET_SECONDS = 30.0
+"""How long a review gives way to turns: a person who waits for an answer comes first, but not for ever."""
 REVIEW_SECONDS = 20 * 60.0
 """Sixteen calls of a slow model take less; a review that hangs must not hold its conversation's next one for ever."""
 REVIEWED = frozenset({"client", "channel"})
@@ -51,6 +53,8 @@ class Reviews:
         self.under_review: set[str] = set()
         """The conversations that a review is for, from when it is due to its end."""
         self._counts: dict[str, Counts] = {}
+        self._turns: set[str] = set()
+        self._quiet = anyio.Event()
         self._jobs: MemoryObjectSendStream[tuple[Turn, Due]] | None = None
 
     # --- when -------------------------------------------------------------------------------------
@@ -62,7 +66,13 @@ class Reviews:
             counts = self._counts.get(told.message.conversation)
             if counts is not None and not told.message.queued:
                 counts.add(told.message, self._memory_tools())
+        elif isinstance(told, TurnStarted) and told.turn.conversation not in self.running:
+            self._turns.add(told.turn.id)
         elif isinstance(told, TurnEnded) and told.turn.conversation not in self.running:
+            self._turns.discard(told.turn.id)
+            if not self._turns:
+                self._quiet.set()
+                self._quiet = anyio.Event()
             await self._ended(told.turn)
             self.last_turn = told.turn.id
 
@@ -113,6 +123,9 @@ class Reviews:
 
     async def _run(self, turn: Turn, due: Due) -> None:
         try:
+            with anyio.move_on_after(QUIET_SECONDS):
+                while self._turns:
+                    await self._quiet.wait()
             review = await self._begin(turn, due)
             if review is not None:
                 try:
