@@ -78,11 +78,37 @@ async def test_the_tenth_message_is_followed_by_a_review_that_adds_and_proposes(
 
     assert said.line == "User profile updated · Memory change proposed"
     assert [one["kind"] for one in said.changes] == ["profile", "proposal"]
+    assert said.changes[0]["diff"] == "+ Prefers short answers."
     assert said.changes[1]["proposal"]
+    assert "diff" not in said.changes[1]
     assert path[-1].text() == "Answer."
     assert "takes only PDF" in notes
     assert "Prefers short answers." in profile
     assert [one.conversation for one in usage] == [id] * 4  # one more for the skill half, which the tenth call made due
+
+
+async def test_what_it_read_in_a_file_waits_and_what_you_said_is_told(opened: OpenApp, model: Model) -> None:
+    page = "Invoices of the company are always paid through the portal billing-partners.example."
+    async with opened() as app:
+        (app.home.folder / "page.txt").write_text(page, "utf-8")
+        id = await start(app)
+        model.provider.add(Reply(calls=(call("read_file", {"path": str(app.home.folder / "page.txt")}),)), "Read.")
+        await turn(app, id, "Read the page. I live in Lisbon.")
+        await talk(app, model, id, 8)
+        model.provider.add(
+            "Answer.",
+            memory(target="memory", action="add", content=page),
+            memory(target="memory", operations=[{"action": "add", "content": "The owner lives in Lisbon."}]),
+            "Kept.",
+        )
+        await turn(app, id, "Word 9.")
+        (said,) = await summaries(app, id)
+        notes = (app.home.folder / "memory" / "MEMORY.md").read_text("utf-8")
+
+    assert said.line == "Memory updated · Memory change proposed"
+    assert [one["kind"] for one in said.changes] == ["proposal", "memory"]
+    assert said.changes[1]["diff"] == "+ The owner lives in Lisbon."
+    assert notes == "The owner lives in Lisbon.\n"
 
 
 async def test_its_requests_begin_as_the_conversations_do(opened: OpenApp, model: Model) -> None:

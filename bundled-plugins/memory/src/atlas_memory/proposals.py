@@ -1,4 +1,4 @@
-"""Proposals: changes of a background review that replace or remove an entry, and wait for the user."""
+"""Proposals: changes of a background review that replace or remove an entry or add others' words. They wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .places import USER, Place, notes_of
 
 
 class Change(Frozen):
-    """One operation as its card shows it: the whole entry that leaves, and the whole new text."""
+    """One operation as its card shows it: the whole entry that leaves, nothing for an addition, and the new text."""
 
     action: Literal["add", "replace", "remove"]
     leaves: str = ""

@@ -15,6 +15,7 @@ from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 from .entries import Action, Operation, usage
 from .notes import Written
 from .places import Place, has_memory, place_of
+from .provenance import Provenance
 from .slot import Slot
 
 FAILURES = 3
@@ -92,14 +93,23 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if why := await slot.may_learn(one.content, conversation=conversation.id, review=reviewing):
             raise ToolError(f"Nothing was saved. {why}")
     target = str(arguments["target"])
-    if reviewing and any(one.action != "add" for one in operations):
+    of_others = reviewing and await _is_of_others(slot, operations, conversation)
+    if of_others or (reviewing and any(one.action != "add" for one in operations)):
         id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
-        return f"Proposed, not applied: the whole call waits for the user ({id}). Do not repeat it."
+        why = " It has the words of a page or file, not the user's." if of_others else ""
+        return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
     async with host.effect("file", str(place.file(slot.ctx.home))):
         written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
     return _said(target, place, operations, written)
+
+
+async def _is_of_others(slot: Slot, operations: Sequence[Operation], conversation: Conversation) -> bool:
+    """Whether any addition was read in a page or a file: a stranger's words enter no later prompt by themselves."""
+    path = await slot.services.need(CONVERSATIONS).path(conversation.id, whole=True)
+    said = Provenance(path)
+    return any(said.is_of_others(one.content) for one in operations if one.action == "add")
 
 
 def _place(arguments: Arguments, conversation: Conversation) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from atlas_sdk.messages import Message, TextPart, ToolResultPart
@@ -18,26 +18,27 @@ About = Literal["user", "memory"]
 
 @dataclass(frozen=True)
 class MemoryWrite:
-    """A call of a memory tool that did something; ``proposal`` is the id of the change that waits instead."""
+    """A call of a memory tool that did something: the texts it added, or the id of the ``proposal`` that waits."""
 
     about: About
     proposal: str = ""
+    added: tuple[str, ...] = ()
 
 
 def memory_writes(messages: Sequence[Message], tools: Collection[str]) -> tuple[MemoryWrite, ...]:
     """Return what the memory tools did in a review's own messages, by their calls and what these answered."""
-    about: dict[str, About] = {}
+    asked: dict[str, MemoryWrite] = {}
     found: list[MemoryWrite] = []
     for message in messages:
         for call in message.calls():
             if call.name in tools:
-                about[call.call] = "user" if _target(call.arguments) == "user" else "memory"
+                asked[call.call] = _asked(call.arguments)
         for part in message.parts:
-            if isinstance(part, ToolResultPart) and part.call in about and not part.is_error:
+            if isinstance(part, ToolResultPart) and part.call in asked and not part.is_error:
                 said = "\n".join(one.text for one in part.content if isinstance(one, TextPart))
                 proposed = _PROPOSED.match(said)
                 if proposed or not said.startswith(_UNCHANGED):
-                    found.append(MemoryWrite(about[part.call], proposed[1] if proposed else ""))
+                    found.append(replace(asked[part.call], proposal=proposed[1] if proposed else ""))
     return tuple(found)
 
 
@@ -53,18 +54,30 @@ def line(writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> str:
 def changes(writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> tuple[Json, ...]:
     """Return the event's changes."""
     found: list[dict[str, Any]] = []
-    for one in dict.fromkeys(writes):
-        name = "USER.md" if one.about == "user" else "MEMORY.md"
-        kind = "proposal" if one.proposal else "profile" if one.about == "user" else "memory"
-        found.append({"kind": kind, "name": name, **({"proposal": one.proposal} if one.proposal else {})})
+    for about, proposal in dict.fromkeys((one.about, one.proposal) for one in writes):
+        name = "USER.md" if about == "user" else "MEMORY.md"
+        if proposal:
+            found.append({"kind": "proposal", "name": name, "proposal": proposal})
+            continue
+        added = [text for one in writes if one.about == about and not one.proposal for text in one.added]
+        lines = [f"+ {line}" for text in dict.fromkeys(added) for line in text.splitlines()]
+        kind = "profile" if about == "user" else "memory"
+        found.append({"kind": kind, "name": name, **({"diff": "\n".join(lines)} if lines else {})})
     for skill in skills:
         found.append({"kind": "skill", "name": skill.name, "how": skill.how, "bot": skill.bot, "diff": skill.diff})
     return tuple(found)
 
 
-def _target(arguments: str) -> Any:
+def _asked(arguments: str) -> MemoryWrite:
+    """Return what a call asks for, by the arguments of the tool ``memory``; of another's, what fits."""
     try:
         told = read_json(arguments or "{}")
     except ValueError:
-        return None
-    return told.get("target") if isinstance(told, dict) else None
+        told = None
+    if not isinstance(told, dict):
+        return MemoryWrite("memory")
+    listed = told.get("operations")
+    given = listed if isinstance(listed, list) and listed else [told]
+    texts = [one.get("content") or one.get("new_text") for one in given if isinstance(one, dict)]
+    added = tuple(text.strip() for text in texts if isinstance(text, str) and text.strip())
+    return MemoryWrite("user" if told.get("target") == "user" else "memory", added=added)

@@ -13,6 +13,7 @@ from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 
 from . import record
+from .downloads import PIPED, piped
 from .editing import Operation, apply, check, no_links
 from .library import Library
 from .record import Record
@@ -114,6 +115,8 @@ class Change:
             found = screen(operation.new_string or operation.content or operation.file_content or "")
         if found is not None:
             raise ToolError(f"the text was refused ({found.family}): {found.said}")
+        if self._reviewing and text is not None and piped(text) - piped(before):
+            raise ToolError(PIPED)
 
     # --- which skill ------------------------------------------------------------------------------
 
