@@ -33,6 +33,9 @@ class Books:
     async def drop_proposals(self, texts: Any) -> None:
         pass
 
+    async def guests_read(self, conversation: Any) -> bool:
+        return False
+
 
 def conversation(agent: str, kind: Any) -> Conversation:
     return Conversation(id="c", agent=agent, origin=Origin(kind=kind), created_at=START, updated_at=START)

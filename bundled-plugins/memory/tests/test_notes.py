@@ -12,6 +12,7 @@ import pytest
 from atlas_memory.files import locked
 from atlas_memory.receipts import digest
 from atlas_sdk.homes import Home
+from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
@@ -173,6 +174,26 @@ Projects live in ~/Projects, one git repository each.
 §
 The office printer takes only PDF: convert documents first."""
     )
+
+
+async def test_a_chat_in_which_a_guest_spoke_is_told_nothing_of_the_user(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    put(atlas_home, "memory/USER.md", "Is allergic to nuts.")
+    put(atlas_home, "memory/MEMORY.md", PRINTER)
+    model.provider.add("Hello.", "Hello.")
+    async with opened() as app:
+        conversations = app.services.need(CONVERSATIONS)
+        group = await start(app)
+        await conversations.send(
+            group, [TextPart(text="Hi from a guest.", trust="guest")], sender=Sender(kind="person", id="7")
+        )
+        await conversations.wait(group)
+        told = [model.instructions()]
+        await turn(app, await start(app, parent=group), "And what comes of it?")
+        told.append(model.instructions())
+
+    assert all("nuts" not in text and PRINTER in text for text in told)
 
 
 async def test_an_entry_typed_in_that_looks_like_an_attack_is_blocked(

@@ -10,10 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas_recall.search import MOST_ROWS, Scope
+from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.records import Checkpoint, Origin
 from atlas_sdk.services.meaning import MEANING, Near
 from atlas_sdk.testing.fake_context import START
+from atlas_sdk.tools import ToolError
 
 pytestmark = pytest.mark.anyio
 
@@ -162,6 +164,38 @@ async def test_a_bots_agent_finds_only_its_own_conversations(library: Any) -> No
     assert [one.conversation.id for one in answer.around] == [mine.id]
     assert [record.id for record in answer.titled] == [mine.id]
     assert len((await library.search("kettle")).around) == 2
+
+
+async def test_where_a_guest_spoke_only_that_conversation_is_found(library: Any) -> None:
+    await library.talk("kettle of the owner", title="kettle")
+    asking = await library.talk("kettle?", "The kettle.")
+    guest = Message(
+        id=new_id(),
+        parent=None,
+        conversation=asking.id,
+        role="user",
+        sender=Sender(kind="person", id="7"),
+        parts=(TextPart(text="what kettle?", trust="guest"),),
+        created_at=START,
+    )
+    assert (await library.recall.scope_of(asking.id, Scope())).only == ""
+    await library.store.commit([guest])
+    helper = await library.talk("go", cause=guest.id, origin=Origin(kind="subagent"))
+
+    for one in (asking, helper):
+        answer = await library.recall.search("kettle", await library.recall.scope_of(one.id, Scope()), 10)
+        assert (answer.around, answer.titled) == ((), ())
+
+
+async def test_a_job_finds_no_conversation_but_its_own(library: Any) -> None:
+    owners = await library.talk("kettle of the owner", title="kettle")
+    job = await library.talk("kettle of the job", origin=Origin(kind="routine", name="daily"))
+
+    assert "kettle of the owner" not in await library.tool(job.id, query="kettle")
+    assert "There is no other conversation" in await library.tool(job.id)
+    for arguments in ({"conversation_id": owners.id}, {"conversation_id": owners.id, "query": "kettle"}):
+        with pytest.raises(ToolError, match="no conversation"):
+            await library.tool(job.id, **arguments)
 
 
 async def test_a_bots_common_word_is_found_behind_many_of_others(library: Any) -> None:

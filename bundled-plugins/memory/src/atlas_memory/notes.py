@@ -40,6 +40,9 @@ class Books(Protocol):
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""
 
+    async def guests_read(self, conversation: Conversation) -> bool:
+        """Whether a guest spoke where a conversation is held, so that its answers are not the owner's alone."""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -69,7 +72,8 @@ class Notes:
     async def snapshot(self, conversation: Conversation) -> str:
         if not has_memory(conversation):
             return ""
-        places = [place for place in (USER_PLACE, notes_of(conversation.agent)) if place is not None]
+        profile = None if await self._books.guests_read(conversation) else USER_PLACE
+        places = [place for place in (profile, notes_of(conversation.agent)) if place is not None]
         return await anyio.to_thread.run_sync(self._snapshot, places)
 
     def _snapshot(self, places: Sequence[Place]) -> str:

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import Noticed
+from atlas_sdk.guests import guest_spoke
 from atlas_sdk.memory import Known, MemorySystem, Receipt
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
@@ -92,6 +93,9 @@ class Slot:
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""
         await self.proposals.drop_holding(texts)
+
+    async def guests_read(self, conversation: Conversation) -> bool:
+        return await self.services.need(STORE).read(lambda reading: guest_spoke(reading, conversation))
 
     async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
         forgotten = await self.tombstones.matches(text, ("",) if review else (conversation,))

@@ -197,7 +197,7 @@ def said(answer: Answer) -> str:
 
 
 def _opens(record: Conversation, scope: Scope) -> bool:
-    if record.origin.kind == "review" or record.id in scope.exclude:
+    if record.origin.kind == "review" or record.id in scope.exclude or scope.only not in ("", record.id):
         return False
     return scope.agent is None or record.agent == scope.agent
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.guests import guest_spoke, runs_for_job
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Checkpoint, Conversation
 from atlas_sdk.services.meaning import MEANING, Near
@@ -76,7 +77,10 @@ class Recall:
         return Answer(query, found, around, named, state)
 
     async def scope_of(self, conversation: str, scope: Scope) -> Scope:
-        """Return a scope as the agent of a conversation may search it."""
+        """Return a scope as the agent of a conversation may search it.
+
+        Where guests read along, and where a job runs with nobody there, that is the conversation itself.
+        """
         store = self._ctx.services.need(STORE)
         record = await store.get(Conversation, conversation)
         if record is None:
@@ -85,8 +89,15 @@ class Recall:
         archived: set[str] = set()
         if await store.find(Checkpoint, conversation=conversation, limit=1):
             archived = {message.id for message in await store.path(conversation, whole=True)} - seen
-        agent = None if record.agent == "main" else record.agent
-        return replace(scope, agent=agent, current=conversation, archived=frozenset(archived), seen=frozenset(seen))
+        alone = await store.read(lambda reading: guest_spoke(reading, record) or runs_for_job(reading, record))
+        return replace(
+            scope,
+            agent=None if record.agent == "main" else record.agent,
+            current=conversation,
+            archived=frozenset(archived),
+            seen=frozenset(seen),
+            only=conversation if alone else scope.only,
+        )
 
     async def _nearest(self, text: str, scope: Scope) -> Sequence[Near]:
         meaning = self._ctx.services.get(MEANING)

@@ -28,10 +28,12 @@ def _read(reading: Reading, scope: Scope, where: str, **values: str) -> tuple[Co
     rows = reading.rows(
         f"""SELECT c.data FROM recall_conversation r JOIN conversation c ON c.id = r.id
         WHERE {where} AND r.id != :current AND (:agent = '' OR r.agent = :agent)
+        AND (:only = '' OR r.id = :only)
         AND (:after < 0 OR r.last_at >= :after) AND (:before < 0 OR r.first_at < :before)
         ORDER BY r.no DESC LIMIT 50""",
         current=scope.current,
         agent=scope.agent or "",
+        only=scope.only,
         after=-1.0 if scope.after is None else scope.after,
         before=-1.0 if scope.before is None else scope.before,
         **values,
