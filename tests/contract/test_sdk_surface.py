@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "sdk" / "src"
 SNAPSHOT = Path(__file__).with_name("sdk_surface.txt")
 UPDATE = "python tests/contract/test_sdk_surface.py --update"
-_RULES = "agent_config exfiltration injection invisible lexicon patterns readings secrets sentences ssh_backdoor"
+_RULES = (
+    "agent_config exfiltration injection invisible lexicon patterns readings secrets sentences ssh_backdoor waivers"
+)
 INNER = (
     "atlas_sdk.secret_shapes",
     "atlas_sdk.testing.model_formats",

@@ -93,6 +93,12 @@ HOSTILE = {
     "encoded": "QUJD" * (CHARS // 4),
     "comments": "<!--" * (CHARS // 4),
     "quotes": "talk '" * (CHARS // 6),
+    "rules quoted": "the talk 'x' applies " * (CHARS // 21),
+    "one a line": "ignore\n" * (CHARS // 7),
+    "wrapped": "QUJDREVG " * (CHARS // 9),
+    "downloads": "curl x " * (CHARS // 7),
+    "keys": "every root " * (CHARS // 11),
+    "waivers": "no need to ask " * (CHARS // 15),
 }
 
 

@@ -15,6 +15,10 @@ OWN_FILE = re.compile(rf"(?<![\w-])(?:{_FILE})")
 _OWN_PLACE = pattern("agent_config", "own_place")
 _BY_EDITING = pattern("agent_config", "by_editing")
 _COMMAND = pattern("agent_config", "command")
+_ANOTHER = re.compile(
+    r"\b(?:for|in|into) (?:the |my |our |their |his |her )?(?:text |code )?(?:editor|browser|ide|vs ?code|n?vim"
+    r"|neovim|emacs|firefox|chrome|figma|wordpress|obsidian|jetbrains|intellij|pycharm|blender|gimp|photoshop|excel)\b"
+)
 
 
 def commands(text: str) -> str:
@@ -38,10 +42,15 @@ def ordered(sentence: Sentence) -> str:
     ):
         return "it has the agent's own configuration changed"
     installs = [at for at in places if sentence.words[at].text in ("install", "enable", "activate", "load")]
-    if sentence.near(installs, "plugin", after=6):
+    if sentence.near(installs, "plugin", after=6) and not _for_another(sentence.text):
         return "it has something installed into the agent"
     routine = re.search(r"\b(?:edits|changes|rewrites|updates|modifies|overwrites)\b", sentence.text)
     return "it has the agent's own configuration changed" if routine and OWN_FILE.search(sentence.text) else ""
+
+
+def _for_another(text: str) -> bool:
+    """Whether a plugin is for some other program, and comes from where that program's plugins come from."""
+    return _ANOTHER.search(text) is not None and re.search(r"https?:|\byour\b|\byourself\b", text) is None
 
 
 def _is_own(word: str, tags: frozenset[str]) -> bool:

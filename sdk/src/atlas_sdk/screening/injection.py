@@ -113,7 +113,9 @@ def _follows_these(one: Sentence) -> bool:
 
 def _plays(one: Sentence) -> bool:
     places = one.orders("pretend")
-    if any(one.words[at].text == "pretend" for at in places):
+    if any(one.words[at].text == "pretend" for at in places) and (
+        _REHEARSED.search(one.text) is None or one.has("role")
+    ):
         return True
     if places and one.near(places, "role", after=8):
         return True
@@ -129,6 +131,12 @@ def _plays(one: Sentence) -> bool:
 
 
 _AS_SOMEBODY = pattern("injection", "as_somebody")
+# "Pretend you are the customer when we rehearse": a game that the user plays, too.
+_REHEARSED = re.compile(
+    r"\bpretend (?:that )?(?:you are|you're|to be) (?:an? |the |my )(?!user|owner)[^\n]{0,60}"
+    r"\b(?:when|while|as|if) (?:we|i) (?:rehears|practi[cs]|role-?play|train|prepar)"
+)
+_MERGES = re.compile(r"\b(?:prs?|pull requests?|merge requests?|dependabot|renovate)\b")
 _ASSUMED = pattern("injection", "assumed")
 _ADVERTISES = pattern("injection", "advertises")
 
@@ -238,7 +246,7 @@ def _this_follows(one: Sentence, at: int) -> bool:
 
 
 def _approves(one: Sentence) -> bool:
-    places = one.orders("approve")
+    places = [at for at in one.orders("approve") if not _is_of_merges(one, at)]
     if any("requests" in one.words[at].tags for at in places if not one.words[at].text):
         return True
     if any(one.words[at].text.replace("-", "").startswith("autoapprove") for at in places):
@@ -247,7 +255,7 @@ def _approves(one: Sentence) -> bool:
         return True
     skips = one.orders("skip")
     return any(
-        one.near([at], "approvals", after=6)
+        any("approvals" in one.words[other].tags and not _is_a_page(one, other) for other in _behind(one, at, 6))
         and (
             one.words[at].text not in ("set", "turn", "remove", "drop", "avoid")
             or one.has("off")
@@ -255,6 +263,21 @@ def _approves(one: Sentence) -> bool:
         )
         for at in skips
     )
+
+
+def _behind(one: Sentence, at: int, reach: int) -> range:
+    return range(at + 1, min(len(one.words), at + reach + 1))
+
+
+def _is_a_page(one: Sentence, at: int) -> bool:
+    """Whether "confirmation" and such only says which page or letter is meant."""
+    return at + 1 < len(one.words) and one.words[at + 1].text in ("page", "pages", "slide", "slides", "letter", "email")
+
+
+def _is_of_merges(one: Sentence, at: int) -> bool:
+    """Whether "auto-approve is on" tells of how changes to code are merged somewhere."""
+    state = at + 1 < len(one.words) and one.words[at + 1].text in ("is", "was")
+    return state and not one.has("any") and _MERGES.search(one.text) is not None
 
 
 def _asks_nobody(one: Sentence) -> bool:

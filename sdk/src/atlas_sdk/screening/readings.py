@@ -11,6 +11,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 from .invisible import SUSPECT
@@ -32,6 +33,12 @@ _HEX = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2048}(?![0-9a-fA-F])")
 _SPELLED = re.compile(r"(?<!\w)(?:\w[ .\-_*·•]{1,3}){5,400}\w(?!\w)")
 _GAP = re.compile(r"[ .\-_*·•]{2,}")
 _MIXED = re.compile(r"[^\W_]*[0-9@$!|][^\s]*")
+_WRAPPED = re.compile(r"[A-Za-z0-9+/_-]{4,400}={0,2}")
+_LISTED = re.compile(r"\s*(?:[-*•–>]\s+|\d{1,3}[.)]\s+)?(\S{1,40})\s*")
+_FEWEST_LINES = 4
+# Letters in black circles and boxes, and those that flags are made of, which no normal form turns into letters.
+_BOXED = {first + at: chr(ord("a") + at) for first in (0x1F150, 0x1F170, 0x1F1E6) for at in range(26)}
+_SPACES = re.compile(r"\s+")
 _SPACE = re.compile(r"[^\S\n]+")
 
 
@@ -46,7 +53,7 @@ def readings(text: str) -> tuple[str, ...]:
             found[spelled] = None
         if any(char in looks for char in "01345789@$"):
             found[_MIXED.sub(lambda match: match.group().translate(_DIGITS), looks)] = None
-    for decoded in _decoded(text):
+    for decoded in (*_decoded(text), *_one_a_line(text), *_boxed(text)):
         found[_SPACE.sub(" ", _plain(decoded))] = None
     return tuple(found)
 
@@ -94,26 +101,65 @@ def _spelled_out(text: str) -> str:
     return changed if changed != text else ""
 
 
-def _decoded(text: str) -> Iterator[str]:
-    """Yield what base64 and hex in a text say, where that is text."""
-    for count, found in enumerate(_BASE64.finditer(text)):
-        if count >= MOST_DECODED:
-            break
-        raw = found.group().replace("-", "+").replace("_", "/").rstrip("=")
+def _one_a_line(text: str) -> Iterator[str]:
+    """Yield words that stand one a line, as the line they make."""
+    run = list[str]()
+    for line in (*text.split("\n"), "the end"):
+        if found := _LISTED.fullmatch(line):
+            run.append(found[1])
+        elif line.strip():
+            if len(run) >= _FEWEST_LINES:
+                yield " ".join(run)
+            run = []
+
+
+def _boxed(text: str) -> Iterator[str]:
+    if not text.isascii() and (other := text.translate(_BOXED)) != text:
+        yield other
+
+
+def _decoded(text: str, times: int = 2) -> Iterator[str]:
+    """Yield what base64 and hex in a text say, where that is text; it may be encoded once more."""
+    for data in _encoded(text):
         try:
-            yield from _if_text(base64.b64decode(raw + "=" * (-len(raw) % 4)))
-        except (binascii.Error, ValueError):
+            said = data.decode()
+        except UnicodeDecodeError:
             continue
-    for count, found in enumerate(_HEX.finditer(text)):
-        if count >= MOST_DECODED:
-            break
-        yield from _if_text(bytes.fromhex(found.group()))
+        if not _SPACES.sub("", said).isprintable():
+            continue
+        if _SPACES.search(said.strip()):
+            yield said
+        if times > 1:
+            yield from _decoded(said, times - 1)
 
 
-def _if_text(data: bytes) -> Iterator[str]:
+def _encoded(text: str) -> Iterator[bytes]:
+    for found in islice(_BASE64.finditer(text), MOST_DECODED):
+        yield from _from_base64(found.group())
+    for joined in _wrapped(text):
+        yield from _from_base64(joined)
+    for found in islice(_HEX.finditer(text), MOST_DECODED):
+        yield bytes.fromhex(found.group())
+
+
+def _from_base64(text: str) -> Iterator[bytes]:
+    raw = text.replace("-", "+").replace("_", "/").rstrip("=")
     try:
-        said = data.decode()
-    except UnicodeDecodeError:
+        yield base64.b64decode(raw + "=" * (-len(raw) % 4))
+    except (binascii.Error, ValueError):
         return
-    if said.isprintable() and " " in said.strip():
-        yield said
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    """Yield base64 that was broken by white space into pieces of one length, of which the last may be shorter."""
+    run = list[str]()
+    for piece in (*text.split(), ""):
+        fits = _WRAPPED.fullmatch(piece) is not None
+        if run and fits and len(piece) == len(run[0]):
+            run.append(piece)
+            continue
+        if run:
+            last = piece if fits and len(piece) < len(run[0]) else ""
+            if len(run) > 1 or last:
+                yield "".join(run) + last
+        run = [piece] if fits else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import agent_config, exfiltration, injection, ssh_backdoor
+from . import agent_config, exfiltration, injection, ssh_backdoor, waivers
 from .finding import Family, Finding
 from .invisible import hides
 from .lexicon import lexicon
@@ -26,6 +26,16 @@ _QUOTED = re.compile(
     r"|essay|thesis|video|episode|podcast|slide|story|heading)\b(?:[ ,:]{1,2}\w{1,20}){0,2}[ ,:]{0,3}"
     r"(?:\"[^\"\n]{1,160}\"|'[^'\n]{1,160}'|«[^»\n]{1,160}»|„[^\"\n]{1,160}\")"
 )
+# "... is the rule, live by it": then it does.
+_LIVED = re.compile(
+    r"\b(?:(?:is|are|as|becomes?|states?) (?:[\w']{1,20} ){0,2}(?:rules?|law|policy|order|motto|principle)\b"
+    r"|appl(?:y|ies|ied)\b|follow(?:s|ed)?\b|liv(?:e|es|ed|ing) by\b|obey|heed|abide|adhere"
+    r"|act(?:s|ed)? (?:on|accordingly)\b"
+    r"|carr(?:y|ied|ies) (?:it )?out\b|do (?:as|what|so)\b|(?:in)?to practice\b|binding\b|stick to\b|comply\b"
+    r"|(?:each|every) (?:time|morning|day|session|conversation|chat|evening|night|week|turn|start|task)\b"
+    r"|(?:eine|die|als) regel\b|gilt\b|befolg|regla\b|regle\b|regola\b|regra\b|правил)"
+)
+_AROUND = 160
 
 
 def screen(text: str) -> Finding | None:
@@ -42,7 +52,7 @@ def screen(text: str) -> Finding | None:
 
 
 def _read(text: str) -> Finding | None:
-    text = _QUOTED.sub(" ", text)
+    text = _QUOTED.sub(lambda found: found.group() if _is_lived_by(text, found) else " ", text)
     if why := ssh_backdoor.commands(text):
         return _finding("ssh-backdoor", why)
     if why := exfiltration.commands(text):
@@ -50,6 +60,8 @@ def _read(text: str) -> Finding | None:
     if why := agent_config.commands(text):
         return _finding("agent-config", why)
     if why := injection.injection(text):
+        return _finding("injection", why)
+    if why := waivers.waived(text):
         return _finding("injection", why)
     if injection.speaks_as(text, _is_order):
         return _finding("injection", "it poses as the system or the agent")
@@ -63,6 +75,12 @@ def _read(text: str) -> Finding | None:
         if why := injection.ordered(sentence):
             return _finding("injection", why)
     return None
+
+
+def _is_lived_by(text: str, found: re.Match[str]) -> bool:
+    """Whether what stands around a quotation makes a rule of it."""
+    before, after = text[max(0, found.start() - _AROUND) : found.start()], text[found.end() : found.end() + _AROUND]
+    return _LIVED.search(before) is not None or _LIVED.search(after) is not None
 
 
 def _is_order(word: str) -> bool:

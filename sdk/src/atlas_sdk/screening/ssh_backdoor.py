@@ -8,6 +8,8 @@ from .patterns import pattern
 from .sentences import Sentence
 
 _COMMAND = pattern("ssh_backdoor", "command")
+_RUNS = pattern("ssh_backdoor", "runs_download")
+_OPEN_INDEX = pattern("ssh_backdoor", "open_index")
 _REVERSE = pattern("ssh_backdoor", "reverse")
 _HOST_KEYS = re.compile(r"\b(?:any|all|unknown|every|new) (?:ssh )?host ?keys?\b|\bunknown hosts?\b")
 _LOGIN = pattern("ssh_backdoor", "login")
@@ -38,7 +40,11 @@ _CHECKS = re.compile(r"\bstricthostkeychecking\b|\bhost key check(?:s|ing)?\b|\b
 
 def commands(text: str) -> str:
     """Return what a command or a line of configuration opens, or nothing."""
-    return "it opens a way into a machine" if _COMMAND.search(text) else ""
+    if _COMMAND.search(text):
+        return "it opens a way into a machine"
+    if _RUNS.search(text):
+        return "a command in it runs what it downloads"
+    return "it has packages installed that nobody checks" if _OPEN_INDEX.search(text) else ""
 
 
 def ordered(sentence: Sentence) -> str:
