@@ -109,10 +109,15 @@ class Change:
         file = folder / operation.file
         before = file.read_bytes().decode("utf-8", "replace") if file.is_file() and not file.is_symlink() else ""
         text = apply(operation, folder)
-        found = screen(text) if text is not None else None
-        if found is not None and before and (old := screen(before)) is not None and old.family == found.family:
+        found = screen(text, procedure=True) if text is not None else None
+        if (
+            found is not None
+            and before
+            and (old := screen(before, procedure=True)) is not None
+            and old.family == found.family
+        ):
             # The user's own text reads so; only what is new is the model's.
-            found = screen(operation.new_string or operation.content or operation.file_content or "")
+            found = screen(operation.new_string or operation.content or operation.file_content or "", procedure=True)
         if found is not None:
             raise ToolError(f"the text was refused ({found.family}): {found.said}")
         if self._reviewing and text is not None and piped(text) - piped(before):

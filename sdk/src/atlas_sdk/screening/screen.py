@@ -38,22 +38,26 @@ _LIVED = re.compile(
 _AROUND = 160
 
 
-def screen(text: str) -> Finding | None:
-    """Return why a text is not to be kept, or None. Time grows with the text only, and nothing is asked or read."""
+def screen(text: str, *, procedure: bool = False) -> Finding | None:
+    """Return why a text is not to be kept, or None. Time grows with the text only, and nothing is asked or read.
+
+    A ``procedure``, such as a skill, is read when it is used and not in every conversation: commands that fetch and
+    run a program are its business, and pass the gate when they are run.
+    """
     if hides(text):
         return _INVISIBLE
     found = readings(text)
     if holds_secret(text, found[0]):
         return _SECRET
     for reading in found:
-        if finding := _read(reading):
+        if finding := _read(reading, procedure=procedure):
             return finding
     return None
 
 
-def _read(text: str) -> Finding | None:
+def _read(text: str, *, procedure: bool) -> Finding | None:
     text = _QUOTED.sub(lambda found: found.group() if _is_lived_by(text, found) else " ", text)
-    if why := ssh_backdoor.commands(text):
+    if why := ssh_backdoor.commands(text, procedure=procedure):
         return _finding("ssh-backdoor", why)
     if why := exfiltration.commands(text):
         return _finding("exfiltration", why)

@@ -38,10 +38,12 @@ _PRIVATE = pattern("ssh_backdoor", "private")
 _CHECKS = re.compile(r"\bstricthostkeychecking\b|\bhost key check(?:s|ing)?\b|\bknown_hosts\b")
 
 
-def commands(text: str) -> str:
+def commands(text: str, *, procedure: bool) -> str:
     """Return what a command or a line of configuration opens, or nothing."""
     if _COMMAND.search(text):
         return "it opens a way into a machine"
+    if procedure:
+        return ""
     if _RUNS.search(text):
         return "a command in it runs what it downloads"
     return "it has packages installed that nobody checks" if _OPEN_INDEX.search(text) else ""
