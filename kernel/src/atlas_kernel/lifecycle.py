@@ -35,7 +35,7 @@ from .settings import Settings
 
 log = logging.getLogger("atlas.plugins")
 LOAD_SECONDS = 10.0
-GATHER_SECONDS = 0.02  # plugins that come on within it are built into one generation
+GATHER_SECONDS = 0.25  # what one that is loaded waits for those beside it, to be built into one generation
 REST_SECONDS = 3.0
 """What a start waits for plugins that did not come with Atlas; fifty that do nothing take a tenth of it."""
 GONE = "It was on, and it is gone. Put it back, or have Atlas forget it: atlas plugins disable {name}."
@@ -70,6 +70,8 @@ class Plugins:
         self._start = start
         self._lock = anyio.Lock()
         self._stale = False
+        self._coming: set[str] = set()
+        self._all_came = anyio.Event()
         self.manager = Manager()
         self.why: dict[str, str] = {}
         self._look()
@@ -131,6 +133,8 @@ class Plugins:
             and self._choices.consented(manifest)
         ]:
             tried.update(manifest.name for manifest in ready)
+            self._coming = {manifest.name for manifest in ready if manifest.source != "bundled"}
+            self._all_came = anyio.Event()
             async with anyio.create_task_group() as group:
                 for manifest in ready:
                     if manifest.source == "bundled":
@@ -142,14 +146,20 @@ class Plugins:
         bundled = manifest.source == "bundled"
         try:
             with self._loading.of(manifest):
-                with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
-                    await self._load(manifest)
+                try:
+                    with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
+                        await self._load(manifest)
+                finally:
+                    self._coming.discard(manifest.name)
+                    if not self._coming:
+                        self._all_came.set()
                 if limit.cancelled_caught:
                     self._unregister(manifest)
                     self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
                 elif not bundled:
                     self._stale = True
-                    await anyio.sleep(GATHER_SECONDS)
+                    with anyio.move_on_after(GATHER_SECONDS):
+                        await self._all_came.wait()
                     if self._stale:  # else one that came on beside it was quicker
                         self._rebuild()
         except PluginFailed as failed:

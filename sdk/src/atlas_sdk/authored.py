@@ -9,16 +9,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import anyio.from_thread
 import anyio.to_thread
 
 from .channels import ChannelHost, Prompt
 from .errors import AtlasError
-from .executors import Capabilities, Detection, ExecutorHost, ExecutorInstance, ExecutorSpec, Transcript
 from .tools import ToolHost
 from .values import Json
+
+if TYPE_CHECKING:  # a tool that is registered needs none of it
+    from .executors import Capabilities, Detection, ExecutorHost, ExecutorInstance, ExecutorSpec, Transcript
 
 T = TypeVar("T")
 

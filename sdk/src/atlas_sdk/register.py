@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from .author_context import AuthorContext, CliEntry, Registrations
-from .channels import Channel
-from .commands import SlashCommand
 from .context import PluginContext
 from .errors import AtlasError, MisuseError
-from .executors import Executor
 from .hook_events import EventHooks
-from .hooks import Hook
 from .hookspecs import hookimpl
 from .manifest import Manifest
-from .readers import Reader
-from .screens import Call
-from .tools import Tool
 
 REGISTER_SECONDS = 10.0
 """How long ``register`` may take. It only registers, which takes no time."""
@@ -28,51 +22,34 @@ _STOP_SECONDS = 2.0
 
 
 class Registered:
-    """A plugin that was registered by ``register(ctx)``: its hooks return what that registered."""
+    """A plugin that was registered by ``register(ctx)``: its hooks return what that registered.
+
+    It has no hook for a kind of which nothing was registered: each is one more that is looked at whenever Atlas starts.
+    """
 
     def __init__(self, ctx: PluginContext, what: Registrations) -> None:
         self.what = what
-        self._hooks: list[Hook] = [EventHooks(ctx, what.hooks)] if what.hooks else []
+        given: dict[str, Sequence[object]] = {
+            "atlas_tools": what.tools,
+            "atlas_channels": what.channels,
+            "atlas_executors": what.executors,
+            "atlas_readers": what.readers,
+            "atlas_hooks": [EventHooks(ctx, what.hooks)] if what.hooks else [],
+            "atlas_commands": what.commands,
+            "atlas_calls": what.calls,
+        }
+        for hook, items in given.items():
+            if items:
+                setattr(self, hook, hookimpl(_giving(items)))
 
     @property
     def cli(self) -> tuple[CliEntry, ...]:
         """The terminal commands, which no hook asks for."""
         return tuple(self.what.cli)
 
-    @hookimpl
-    def atlas_tools(self) -> list[Tool]:
-        """Return the tools."""
-        return list(self.what.tools)
 
-    @hookimpl
-    def atlas_channels(self) -> list[Channel]:
-        """Return the channels."""
-        return list(self.what.channels)
-
-    @hookimpl
-    def atlas_executors(self) -> list[Executor]:
-        """Return the executors."""
-        return list(self.what.executors)
-
-    @hookimpl
-    def atlas_readers(self) -> list[Reader]:
-        """Return the readers."""
-        return list(self.what.readers)
-
-    @hookimpl
-    def atlas_hooks(self) -> list[Hook]:
-        """Return the one interceptor that runs the hooks."""
-        return list(self._hooks)
-
-    @hookimpl
-    def atlas_commands(self) -> list[SlashCommand]:
-        """Return the slash commands."""
-        return list(self.what.commands)
-
-    @hookimpl
-    def atlas_calls(self) -> list[Call]:
-        """Return what the screen may call."""
-        return list(self.what.calls)
+def _giving(items: Sequence[object]) -> Callable[[], list[object]]:
+    return lambda: list(items)
 
 
 async def run_register(module: object, ctx: PluginContext, manifest: Manifest) -> object:
