@@ -20,7 +20,7 @@ from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, digest, kebab
-from atlas_sdk.marketplace_entry import entry_as_manifest
+from atlas_sdk.marketplace_entry import entry_as_manifest, others_in_marketplace
 from atlas_sdk.plain_text import one_line, plain, plain_json
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
@@ -71,6 +71,9 @@ def log(
         _write(f"{name} did nothing that was noted.")
 
 
+CONTAINER = "It is a marketplace and no plugin. Validate one of the {count} it lists, a folder each."
+
+
 def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     """Load a folder in a home that is thrown away after, and return what came of it."""
     why: list[str] = []
@@ -85,7 +88,9 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     found = (folder / MANIFEST).is_file() or any(contents.counts().values())
     holds = found or bool(entry_as_manifest(folder))  # what its marketplace alone tells of it is nothing to turn on
     if not holds and not contents.report.refused:
-        warnings = ["It holds nothing that Atlas loads."]  # what a folder of a plugin lacks besides is beside the point
+        # What a folder of a plugin lacks besides is beside the point.
+        listed = others_in_marketplace(folder)
+        warnings = [CONTAINER.format(count=listed) if listed else "It holds nothing that Atlas loads."]
     if manifest is not None and found:
         why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
     refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]

@@ -104,6 +104,14 @@ def test_what_nothing_uses_is_said(folder: Path) -> None:
     assert "Nothing that came with Atlas uses its agents (reviewer) in this version." in done.stdout
 
 
+def test_a_marketplace_that_is_no_plugin_says_where_its_plugins_are(folder: Path) -> None:
+    write(folder, {".claude-plugin/marketplace.json": {"plugins": [{"name": "a", "source": "./plugins/a"}]}})
+
+    done = validate(folder)
+
+    assert "It is a marketplace and no plugin. Validate one of the 1 it lists" in done.stdout
+
+
 def test_a_folder_that_its_marketplace_alone_describes_loads_with_what_is_refused(folder: Path) -> None:
     entry = {"name": "sample-kit", "source": "./sample-kit", "lspServers": {"gopls": {"command": "gopls"}}}
     write(folder, {"README.md": "A language server."})

@@ -21,11 +21,16 @@ _LEFT_OUT = {".git", "node_modules"}
 
 
 def wild(place: Path) -> Iterator[Path]:
-    """Yield the folders that are plugins, however deep: those with a manifest, and those right below the place."""
+    """Yield the folders that are plugins, however deep: those with a manifest, and those right below the place.
+
+    A marketplace right below it that is no plugin itself is none: what it lists is what counts.
+    """
     for root, folders, _ in os.walk(place):
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         path = Path(root)
-        if path.parent == place or (path / ".claude-plugin" / "plugin.json").is_file():
+        there = path / ".claude-plugin"
+        lone = path.parent == place and not (there / "marketplace.json").is_file()
+        if lone or (there / "plugin.json").is_file():
             yield path
 
 
