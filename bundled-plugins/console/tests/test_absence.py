@@ -14,11 +14,12 @@ from atlas_console.absence import not_in_force, why_absent
 from atlas_console.near_command import near_command
 from atlas_kernel.app import open_app
 from atlas_kernel.discovery import Found, discover
+from atlas_sdk.consent import digest
 from atlas_sdk.events import Noticed
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.services.plugins import PLUGINS, PluginRow

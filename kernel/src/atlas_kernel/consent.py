@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from atlas_sdk.consent import declared, digest, is_agreed
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import declared, digest
 from atlas_sdk.values import Json, as_kind_of
 
 
@@ -64,8 +64,9 @@ class Choices:
         return {name for name, choice in self._choices.items() if choice.on}
 
     def consented(self, manifest: Manifest) -> bool:
-        """Whether what it declares now is what the owner agreed to. What is in the bundle needs no asking."""
-        return manifest.source == "bundled" or self.of(manifest.name).consent == digest(manifest)
+        """Whether the owner agreed to all that it declares. What is in the bundle needs no asking."""
+        choice = self.of(manifest.name)
+        return manifest.source == "bundled" or is_agreed(manifest, choice.consent, choice.agreed)
 
     def turn(self, name: str, *, on: bool, consent: Manifest | None = None) -> None:
         """Keep that a plugin is on or off, and what was agreed to."""

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.beside import offer, withdraw
+from atlas_sdk.consent import declared, digest
 from atlas_sdk.context import Clock
 from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoundError, SettingsError, sentence
 from atlas_sdk.events import PluginChanged
@@ -19,7 +20,6 @@ from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
 from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import declared, digest
 from atlas_sdk.services.folders import FOLDERS
 from atlas_sdk.services.plugins import PluginRow, PluginState
 from atlas_sdk.services.store import STORE

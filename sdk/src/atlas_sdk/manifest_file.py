@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -20,8 +19,7 @@ from .folder_report import Report
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 from .marketplace_entry import entry_as_manifest
-from .plain_text import folded, one_line, words
-from .values import Json
+from .plain_text import one_line, words
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 RETIRED = Path(".claude-plugin") / "retired"
@@ -38,25 +36,15 @@ PROVIDERS = "providers@1"
 """The service that opens model providers a manifest describes; a folder that describes some needs it."""
 _TEXTS = ("skills", "commands", "agents", "SKILL.md", "userConfig")
 """What a folder adds by files that only its reader looks into, or its manifest by fields of Claude Code's."""
-_SAID = {
-    "llm": "It asks your model, at your cost.",
-    "notify": "It may start turns in your conversations.",
-    "python": "Its code runs inside Atlas.",
-}
-"""What is declared by being there, as a person reads it."""
-_ACTING = ("hook_commands", "mcp_servers", "monitors")
-"""What is declared with commands and addresses of the plugin's own."""
-_WIDTH = 76
-"""Narrower than any terminal: one that folds a line itself begins the rest of it where our lines begin."""
-_LISTED = re.compile(r"[\w@./:*+${}\[\]-]+")
 _DESCRIPTION_CHARS = 1_000
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
-_LISTS = (
+LISTS = (
     "provides", "requires", "uses", "tools", "channels", "executors", "readers", "providers", "commands",
     "calls", "methods", "hooks", "desktop", "sections", "network",
 )  # fmt: skip
+"""The fields of a manifest that are lists of names."""
 
 
 class ManifestError(MisuseError):
@@ -179,50 +167,6 @@ def option_secret(plugin: str, key: str) -> str:
     return f"{kebab(plugin)}-{kebab(key)}".replace("-", "_").upper()
 
 
-def declared(manifest: Manifest) -> dict[str, Any]:
-    """Return what consent is given to: all that the plugin adds or may reach, and nothing empty."""
-    what: dict[str, Any] = {name: list(getattr(manifest, name)) for name in _LISTS}
-    what["secrets"] = [secret.name for secret in manifest.secrets]
-    what["settings"] = [setting.name for setting in manifest.settings]
-    what["cli"] = [command.name for command in manifest.cli]
-    what["requires"] = [service for service in manifest.requires if service != FOLDER_FORMAT]
-    what["dependencies"] = [needed.name for needed in manifest.dependencies]
-    what["llm"], what["notify"] = manifest.llm, manifest.notify
-    what |= {kind: list(names) for kind, names in manifest.adds}
-    own = FOLDER_FORMAT not in manifest.requires or manifest.cli or manifest.client
-    what["python"] = "python" in what or bool(manifest.module and own)
-    return {name: value for name, value in what.items() if value}
-
-
-def in_words(declares: Json) -> str:
-    """Say what ``declared`` returned, as a person reads it before consent: "tools: roll_dice. Its code runs …".
-
-    What runs or is connected to follows whole, each on a line of its own that is folded: nothing is cut off, and no
-    text of a plugin's can pass for one of ours.
-    """
-    what = declares if isinstance(declares, dict) else {}
-    lists = {kind: names for kind, names in what.items() if kind not in _SAID and kind not in _ACTING}
-    parts = "; ".join(f"{kind.replace('_', ' ')}: {', '.join(map(_quoted, names))}" for kind, names in lists.items())
-    acting = [(kind.replace("_", " "), one) for kind in _ACTING for one in what.get(kind, ())]
-    said = [*([f"{parts}."] if parts else []), *(said for kind, said in _SAID.items() if kind in what)]
-    lead = "It runs or connects to:" if said else "what it runs or connects to:"
-    said += [lead] if acting else [] if parts else ["nothing."] if not said else []
-    lines = [folded(f"{kind}: {one}", width=_WIDTH, indent="  ") for kind, one in acting]
-    return "\n".join([" ".join(said), *lines])
-
-
-def _quoted(name: object) -> str:
-    """Return a name as part of a list: one with other characters than names have is quoted, where it ends is seen."""
-    text = str(name)
-    return text if _LISTED.fullmatch(text) else json.dumps(one_line(text), ensure_ascii=False)
-
-
-def digest(manifest: Manifest) -> str:
-    """Return the digest of what a plugin declares: consent holds for this and no more."""
-    what = json.dumps(declared(manifest), sort_keys=True) + manifest.fingerprint
-    return hashlib.sha256(what.encode()).hexdigest()[:32]
-
-
 def _whole_manifest(
     folder: Path, path: Path, found: dict[str, Any], source: Source, module: str, distribution: str
 ) -> Manifest:
@@ -323,7 +267,7 @@ class _Reader:
                 f"{name} is written for version {api} of the SDK, and this Atlas has {API_VERSION}.",
                 hint="Update Atlas first.",
             )
-        lists = {field: self.names(field) for field in _LISTS}
+        lists = {field: self.names(field) for field in LISTS}
         for field in ("provides", "requires", "uses"):
             for service in lists[field]:
                 if not _SERVICE.fullmatch(service):

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
+from atlas_sdk.consent import in_words
 from atlas_sdk.errors import AtlasError, ExitCode, MisuseError, NeedsConsentError, NotFoundError, ServerError
 from atlas_sdk.homes import DEFAULT_HOME, HomeLock, Homes
-from atlas_sdk.manifest_file import in_words
 from atlas_sdk.plain_text import plain
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -15,11 +15,12 @@ import typer
 
 from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
+from atlas_sdk.consent import digest
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, digest, kebab
+from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, kebab
 from atlas_sdk.marketplace_entry import entry_as_manifest, others_in_marketplace
 from atlas_sdk.plain_text import one_line, plain, plain_json
 from atlas_sdk.services import Services

@@ -21,12 +21,13 @@ import typer.core
 
 from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
+from atlas_sdk.consent import digest
 from atlas_sdk.context import Clock, SystemClock
 from atlas_sdk.errors import AtlasError, MissingServiceError, MisuseError, NotFoundError, ServerError
 from atlas_sdk.folder_module import import_folder
 from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest, plugin_folders, read_manifest
+from atlas_sdk.manifest_file import plugin_folders, read_manifest
 from atlas_sdk.register import Registered, run_register
 from atlas_sdk.services import ServiceKey, Services
 from atlas_sdk.services.vault import VAULT

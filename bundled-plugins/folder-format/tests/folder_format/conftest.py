@@ -13,10 +13,11 @@ import pytest
 
 from atlas_kernel.app import App, open_app
 from atlas_kernel.discovery import Found, discover
+from atlas_sdk.consent import digest
 from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.fake_provider import FakeProvider

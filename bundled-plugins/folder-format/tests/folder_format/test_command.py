@@ -13,8 +13,9 @@ import typer
 from typer.testing import CliRunner
 
 from atlas_folder_format.command import app, run
+from atlas_sdk.consent import digest
 from atlas_sdk.errors import NotFoundError, ServerError
-from atlas_sdk.manifest_file import FOLDER_COMMAND, digest, read_manifest
+from atlas_sdk.manifest_file import FOLDER_COMMAND, read_manifest
 from atlas_sdk.services.vault import VAULT
 from atlas_sdk.testing.fakes import FakeServices, FakeVault
 

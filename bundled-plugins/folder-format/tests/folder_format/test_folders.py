@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from atlas_folder_format.contents import Contents, read_contents
-from atlas_sdk.manifest_file import declared, read_manifest
+from atlas_sdk.consent import declared
+from atlas_sdk.manifest_file import read_manifest
 
 from .conftest import hook, write
 

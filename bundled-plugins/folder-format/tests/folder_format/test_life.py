@@ -17,10 +17,11 @@ from atlas_kernel.app import App, open_app
 from atlas_kernel.discovery import Found
 from atlas_kernel.lifecycle import GONE
 from atlas_sdk.audit import Audit
+from atlas_sdk.consent import digest
 from atlas_sdk.context import SystemClock
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import ON, Model, OpenWith, hook, say, start, write
@@ -76,6 +77,25 @@ async def test_what_was_saved_and_declares_more_waits_for_consent(home: Home) ->
 
         assert row.state == "waiting"
         assert "sample-kit:one" not in app.generations.current.commands
+
+
+async def test_what_was_saved_and_declares_less_stays_on(home: Home) -> None:
+    folder = home.plugins / "sample-kit"
+    manifest = {"name": "sample-kit", "atlas": {"api": 14, "network": ["a.example", "b.example"]}}
+    write(folder, {".claude-plugin/plugin.json": manifest})
+    async with open_app(home, environ={}) as app:
+        row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+        await app.plugins.enable("sample-kit", consent=row.digest)
+        watch = watching(app)
+        await watch.look()
+        manifest["atlas"] = {"api": 14, "network": ["b.example"]}
+        write(folder, {".claude-plugin/plugin.json": manifest, "commands/two.md": "Two."})
+        for _ in range(2):
+            await watch.look()
+        row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+
+        assert row.state == "on"
+        assert "sample-kit:two" in app.generations.current.commands
 
 
 async def test_a_folder_that_comes_is_on_the_list(home: Home) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from atlas_folder_format.contents import Contents, read_contents
 from atlas_folder_format.saved import stamp
+from atlas_sdk.consent import declared
 from atlas_sdk.folder_files import NO_FILE, NOWHERE, OUTSIDE
-from atlas_sdk.manifest_file import declared, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it makes links and pipes")
 SECONDS = 2.0

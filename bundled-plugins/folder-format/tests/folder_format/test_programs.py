@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from atlas_folder_format.programs import placed
+from atlas_sdk.consent import declared
 from atlas_sdk.folder_parts import MOST_PROGRAMS
-from atlas_sdk.manifest_file import declared, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.home import HOME
 
 from .conftest import OpenWith, write

@@ -11,8 +11,8 @@ import typer
 
 from atlas_sdk.client import Client
 from atlas_sdk.commands import Terminal
+from atlas_sdk.consent import in_words
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.manifest_file import in_words
 from atlas_sdk.plain_text import one_line, plain, plain_json
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

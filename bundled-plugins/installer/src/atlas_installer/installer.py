@@ -15,11 +15,12 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.beside import BESIDE, normal
+from atlas_sdk.consent import digest
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import digest, read_manifest
+from atlas_sdk.manifest_file import read_manifest
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.installer import Fetched, Installed, Origin
 from atlas_sdk.services.plugins import PLUGINS, PluginRow
