@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from atlas_sdk.testing.model_script import say
+from atlas_sdk.testing.model_script import Reply, call, say
 from atlas_sdk.testing.model_server import ModelServer
 
 from .conftest import AtlasHome
@@ -29,3 +29,19 @@ def test_a_fact_is_learned_by_a_review_and_read_in_the_next_conversation(
     assert listed["file"] == "memory/main/USER.md"
     assert "- Collects kettlefish." in (atlas.folder / "memory" / "main" / "USER.md").read_text()
     assert "- Collects kettlefish." in system
+
+
+def test_a_home_that_is_cloned_takes_the_facts_with_it(
+    atlas: AtlasHome, model: Callable[[list[Any]], ModelServer]
+) -> None:
+    store = call("memory_store", {"key": "kettlefish", "value": "Kettlefish are kept on shelf four."})
+    model([Reply(calls=[store]), say("Kept.")])
+    atlas.run("memory", "use", "facts", "--json")
+    atlas.run("chat", "-p", "Kettlefish are kept on shelf four.")
+    before = json.loads(atlas.run("memory", "list", "--json").stdout)["known"]
+    made = atlas.run("home", "create", "copy", "--clone")
+    after = json.loads(atlas.run("--home", "copy", "memory", "list", "--json").stdout)["known"]
+
+    assert made.returncode == 0, made.stderr
+    assert [one["text"] for one in before] == ["Kettlefish are kept on shelf four."]
+    assert [(one["text"], one["details"]["key"]) for one in after] == [(before[0]["text"], "kettlefish")]

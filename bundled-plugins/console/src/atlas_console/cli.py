@@ -26,6 +26,8 @@ home = typer.Typer(**_PLAIN)
 plugins = typer.Typer(**_PLAIN)
 log = typer.Typer(**_PLAIN)
 CLONED = ("config.toml", "models.toml", "mcp.json", "SOUL.md", "memory", "skills", "secrets")
+NOTES = "notes"
+"""The memory system whose files are all there is of it."""
 
 
 def _say(text: str) -> None:
@@ -62,6 +64,7 @@ def home_list(json: Json = False) -> None:
 
 @home.command("create")
 def home_create(
+    context: typer.Context,
     name: str,
     clone: Annotated[bool, typer.Option("--clone", help="Copy the settings, keys, memory and skills.")] = False,
     source: Annotated[str | None, typer.Option("--from", help="The home to clone.", metavar="NAME")] = None,
@@ -74,15 +77,30 @@ def home_create(
     if source is not None and not clone:
         raise MisuseError("--from goes with --clone.")
     origin = homes.find(source, os.environ) if clone else None
-    made.make()
-    for item in CLONED if origin is not None else ():
-        assert origin is not None
-        found = origin.folder / item
-        if found.is_dir():
-            shutil.copytree(found, made.folder / item)
-        elif found.is_file():
-            shutil.copy2(found, made.folder / item)
+    try:
+        made.make()
+        if origin is not None:
+            _clone(context.obj, origin.folder, made.folder)
+    except BaseException:
+        shutil.rmtree(made.folder, ignore_errors=True)  # half a home would be taken for a whole one
+        raise
     _say(f"Made the home {name} in {made.folder}.")
+
+
+def _clone(terminal: Terminal, origin: Path, made: Path) -> None:
+    """Copy what is the owner's, and what the memory system in use keeps in the database."""
+    for item in CLONED:
+        found = origin / item
+        if found.is_dir():
+            shutil.copytree(found, made / item)
+        elif found.is_file():
+            shutil.copy2(found, made / item)
+    with terminal.elsewhere(origin).connect() as client:
+        memory = client.request("memory.list", {})
+    if memory["known"] and memory["system"] != NOTES:
+        with terminal.elsewhere(made).connect() as client:
+            for one in client.request("memory.take", {"known": memory["known"]})["not_taken"]:
+                sys.stderr.write(f"{plain('Not copied: ' + one['known']['text'] + ': ' + one['why'])}\n")
 
 
 @home.command("use")

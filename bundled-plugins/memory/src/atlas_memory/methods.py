@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.errors import RefusedError
-from atlas_sdk.memory import Known
+from atlas_sdk.memory import Known, NotTaken
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.memory import Switched
 
@@ -49,6 +49,18 @@ class KnownList(BaseModel):
     known: tuple[Known, ...]
 
 
+class KnownThings(_Params):
+    """Things that are known, as ``memory.list`` returns them."""
+
+    known: tuple[Known, ...]
+
+
+class NotTakenList(BaseModel):
+    """What the memory system could not keep, and why."""
+
+    not_taken: tuple[NotTaken, ...]
+
+
 class ProposalList(BaseModel):
     """The proposals that wait, the oldest first."""
 
@@ -73,6 +85,10 @@ def methods(slot: Slot) -> list[Method]:
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
         return KnownList(system=slot.system, known=await slot.known())
+
+    async def take(params: KnownThings, caller: Caller) -> BaseModel:
+        await _only_people(caller)
+        return NotTakenList(not_taken=await slot.take(params.known))
 
     async def proposals(params: Nothing, caller: Caller) -> BaseModel:
         return ProposalList(proposals=await slot.proposals.list())
@@ -100,6 +116,7 @@ def methods(slot: Slot) -> list[Method]:
 
     return [
         Method("memory.list", Nothing, KnownList, list_, "Return what is known."),
+        Method("memory.take", KnownThings, NotTakenList, take, "Keep what another home knows, each thing once."),
         Method("memory.proposals", Nothing, ProposalList, proposals, "Return the memory changes that wait."),
         Method("memory.approve", ProposalId, Settled, approve, "Apply a memory proposal, whole or not at all."),
         Method("memory.discard", ProposalId, Discarded, discard, "Drop a memory proposal."),

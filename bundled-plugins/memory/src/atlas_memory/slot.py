@@ -9,9 +9,10 @@ import anyio
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import Noticed
 from atlas_sdk.guests import guest_spoke
-from atlas_sdk.memory import Known, MemorySystem, Receipt
+from atlas_sdk.memory import Known, MemorySystem, NotTaken, Receipt
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 from atlas_sdk.services import ServiceKey, Services
@@ -76,6 +77,14 @@ class Slot:
     async def known(self) -> tuple[Known, ...]:
         found = self.in_use()
         return await found.known() if found is not None else ()
+
+    async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
+        found = self.in_use()
+        if found is None:
+            raise MisuseError(
+                f"Nothing brings the memory system {self.system!r}.", hint="atlas doctor says which there are."
+            )
+        return await found.take(known)
 
     async def guidance(self, conversation: Conversation) -> str:
         """Return how the agent of a conversation keeps its memory."""

@@ -33,6 +33,12 @@ class MemoryService(Protocol):
     async def known(self) -> tuple[Known, ...]:
         """Return all that the system in use knows."""
 
+    async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
+        """Have the system in use keep these beside what is there, once each; return those that it cannot keep.
+
+        Raises MisuseError where no plugin that is on brings the system in use.
+        """
+
     async def book(self, receipts: Sequence[Receipt]) -> None:
         """Keep receipts of writes that were read back from disk, before anybody is told of the writes."""
 
