@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -266,24 +265,6 @@ async def test_the_self_check_says_once_what_differs(opened: OpenApp, model: Mod
         again = await app.services.need(STORE).events(after=0)
         assert slot_of(app).differences == (said,)
     assert len(again) == len(events)
-
-
-async def test_a_claim_without_a_write_is_told(opened: OpenApp, model: Model) -> None:
-    async with opened() as app:
-        id = await start(app)
-        model.provider.add("I've saved that to your profile.")
-        await turn(app, id, "Remember that I like tea.")
-        await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."}, id)
-        await app.services.need(CONVERSATIONS).get(id)
-        notices: list[Any] = []
-        for _ in range(100):
-            events = await app.services.need(STORE).events(after=0, conversation=id)
-            notices = [one.event for one in events if one.event.type == "notice.given"]
-            if notices:
-                break
-
-    assert len(notices) == 1
-    assert "nothing was written" in notices[0].text
 
 
 async def test_file_tools_write_the_soul_and_no_memory(opened: OpenApp, model: Model, atlas_home: Home) -> None:

@@ -81,12 +81,12 @@ def atlas_instructions(ctx: PluginContext) -> list[Section]:
 
 @hookimpl
 def atlas_hooks(ctx: PluginContext) -> list[Hook]:
+    from .last_word import LastWord
     from .outgoing import Outgoing
     from .slot import SLOT
-    from .watch import Watch
 
     slot = ctx.services.need(SLOT)
-    return [Watch(slot), Outgoing(slot)]
+    return [LastWord(slot), Outgoing(slot)]
 
 
 @hookimpl

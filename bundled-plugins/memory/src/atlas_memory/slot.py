@@ -19,6 +19,7 @@ from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.memory import Switched
 from atlas_sdk.services.store import STORE
+from atlas_sdk.services.tools import TOOLS
 
 from . import receipts
 from .files import write_whole
@@ -68,6 +69,22 @@ class Slot:
         home = self.services.get(HOME)
         found = [one.item for one in home.added("atlas_memories")] if home is not None else [self.notes]
         return tuple(sorted(found, key=lambda one: one.name))
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that brings the system in use."""
+        home = self.services.get(HOME)
+        found = home.added("atlas_memories") if home is not None else ()
+        return next((one.plugin for one in found if one.name == self.system), self.ctx.name)
+
+    def write_tools(self) -> frozenset[str]:
+        """Return the tools that write the memory in use."""
+        home = self.services.get(HOME)
+        manifests = home.manifests() if home is not None else ()
+        tools = self.services.get(TOOLS)
+        named = {name for one in manifests if one.name == self.plugin for name in one.tools}
+        found = {name: tools.find(name) for name in named} if tools is not None else {}
+        return frozenset(name for name, tool in found.items() if tool is not None and not tool.read_only)
 
     def in_use(self) -> MemorySystem | None:
         """Return the system in use, or None where no plugin that is on brings it."""
