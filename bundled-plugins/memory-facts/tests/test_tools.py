@@ -7,6 +7,7 @@ import pytest
 from atlas_sdk.errors import StorageError
 from atlas_sdk.records import Origin
 from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import GUEST, Model, OpenApp, ask, live, start, turn, use
 
@@ -202,3 +203,17 @@ async def test_it_says_not_saved_when_all_three_tries_fail(opened: OpenApp, mode
         assert "disk is full" in said
         assert "Saved" not in said
         assert await live(app) == []
+
+
+async def test_a_claim_stands_with_a_fact_that_was_stored_and_is_held_back_without(
+    opened: OpenApp, model: Model
+) -> None:
+    stores = Reply(calls=(call("memory_store", {"key": "tea", "value": "Likes tea."}),))
+    model.provider.add(stores, "Saved.", stores, "Saved.", "I'll remember that.", "I did not save it.")
+    async with opened() as app:
+        id = await start(app)
+        said = [(await turn(app, id, "Remember that I like tea."))[-1].text() for _ in range(3)]
+
+    assert said == ["Saved.", "Saved.", "I did not save it."]
+    told = model.provider.requests[-1].messages[-1].text()
+    assert told == "Nothing was written to memory in this turn. Write it with `memory_store`, or correct what you said."

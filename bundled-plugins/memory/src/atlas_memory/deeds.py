@@ -19,7 +19,7 @@ from .slot import Slot
 SHOWN_CHARS = 80
 SAME_SHARE = 0.5
 """A call that failed and one after it are of one thing where they share this much: it was tried again."""
-_PROPOSED = "Proposed"
+_PROPOSED, _THERE = "Proposed", "Nothing to change"
 _KEEPS = ("memor", "remember", "skill", "note")
 _TALKS = frozenset({"questions"})
 """Plugins whose tools write nothing, though they are not for reading either."""
@@ -48,13 +48,13 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
     answers = {part.call: part for message in said for part in message.parts if isinstance(part, ToolResultPart)}
     mine = [call for call in calls if call.plugin == slot.plugin and not _reads(slot, call)]
     done = [call for call in mine if call.outcome == "ok"]
-    proposed = [call for call in done if _text(answers.get(call.call)).startswith(_PROPOSED)]
-    booked = await receipts.since(store, turn.conversation, turn.started_at)
+    booked = await receipts.of_calls(store, [call.id for call in done])
+    there = [call for call in done if _text(answers.get(call.call)).startswith(_THERE)]
     others = [call for call in calls if call.outcome == "ok" and call.plugin not in (slot.plugin, *_TALKS)]
     others = [call for call in others if not _reads(slot, call)]
     return Deeds(
-        kept=bool(booked) or len(done) > len(proposed),
-        waits=bool(proposed),
+        kept=bool(booked or there),
+        waits=any(_text(answers.get(call.call)).startswith(_PROPOSED) for call in done),
         missing=tuple(_missing(mine)),
         wrote=bool(others),
         taught=any(any(word in one.tool for word in _KEEPS) or "SOUL.md" in str(one.arguments) for one in others),
