@@ -81,12 +81,13 @@ def atlas_instructions(ctx: PluginContext) -> list[Section]:
 
 @hookimpl
 def atlas_hooks(ctx: PluginContext) -> list[Hook]:
+    from .discreet import Discreet
     from .last_word import LastWord
     from .outgoing import Outgoing
     from .slot import SLOT
 
     slot = ctx.services.need(SLOT)
-    return [LastWord(slot), Outgoing(slot)]
+    return [LastWord(slot), Outgoing(slot), Discreet(slot)]
 
 
 @hookimpl

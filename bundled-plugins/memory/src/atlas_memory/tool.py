@@ -93,16 +93,47 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if why := await slot.may_learn(one.content, conversation=conversation.id, review=reviewing):
             raise ToolError(f"Nothing was saved. {why}")
     target = str(arguments["target"])
-    of_others = reviewing and await _is_of_others(slot, operations, conversation)
+    guests = not reviewing and await slot.guests_read(conversation)
+    if guests and await _is_guests_turn(slot, conversation.id):
+        return await _for_owner(slot, place, operations, conversation)
+    of_others = (reviewing or guests) and await _is_of_others(slot, operations, conversation)
     if of_others or (reviewing and any(one.action != "add" for one in operations)):
         id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
-        why = " It has the words of a page or file, not the user's." if of_others else ""
+        why = (
+            f" It has the words of a page{', a guest' if guests else ''} or file, not the user's." if of_others else ""
+        )
         return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
     async with host.effect("file", str(place.file(slot.ctx.home))):
         written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
     return _said(target, place, operations, written)
+
+
+async def _is_guests_turn(slot: Slot, conversation: str) -> bool:
+    """Whether a turn is not the owner's own: a guest said something in it, or the owner did not."""
+    conversations = slot.services.need(CONVERSATIONS)
+    turn = await _turn(slot, conversation)
+    path = await conversations.path(conversation)
+    heard = [one for one in path if one.turn == turn and one.role == "user" and one.sender.kind == "person"]
+    trusts = {getattr(part, "trust", "owner") for message in heard for part in message.parts}
+    return not heard or "guest" in trusts
+
+
+async def _for_owner(slot: Slot, place: Place, operations: Sequence[Operation], conversation: Conversation) -> str:
+    """Have the owner decide what a guest asks for. Nothing of what is there is said, not even that it is there."""
+    if any(one.action != "add" for one in operations):
+        raise ToolError(
+            "Nothing was saved: a guest speaks in this turn, and what is kept is the owner's to change. "
+            "They can say it in a turn of their own."
+        )
+    try:
+        await slot.proposals.propose(place, operations, conversation=conversation.id)
+    except ToolError:
+        raise ToolError(
+            "Nothing was saved, and nothing was proposed: it cannot be kept beside what the owner has."
+        ) from None
+    return "Proposed, not applied: a guest speaks in this turn, so it waits for the owner. Do not repeat it."
 
 
 async def _is_of_others(slot: Slot, operations: Sequence[Operation], conversation: Conversation) -> bool:
