@@ -261,6 +261,22 @@ async def test_the_self_check_says_once_what_differs(opened: OpenApp, model: Mod
     said = "memory/USER.md was changed outside Atlas: 1 entry that was saved there (last on 2026-03-02) is no longer there."
     assert found == (said,)
     assert [one.event.text for one in events if one.event.type == "notice.given"] == [said]  # type: ignore[union-attr]
+    model.provider.add("Hello.", "Hello.", "Hello.")
+    async with opened() as app:
+        assert len(await app.services.need(STORE).events(after=0)) == len(events)
+        talks = [await start(app), await start(app)]
+        for one in talks:
+            await turn(app, one, "Hi.")
+        told = [one.event for one in await app.services.need(STORE).events(after=0) if one.event.type == "notice.given"]
+        assert [(one.conversation, one.text) for one in told] == [(None, said), (talks[0], said)]  # type: ignore[union-attr]
+        events = await app.services.need(STORE).events(after=0)
+    async with opened() as app:
+        await turn(app, talks[1], "Hi.")
+        assert (
+            len([one for one in await app.services.need(STORE).events(after=0) if one.event.type == "notice.given"])
+            == 2
+        )
+        events = await app.services.need(STORE).events(after=0)
     async with opened() as app:
         again = await app.services.need(STORE).events(after=0)
         assert slot_of(app).differences == (said,)

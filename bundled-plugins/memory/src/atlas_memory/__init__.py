@@ -84,10 +84,11 @@ def atlas_hooks(ctx: PluginContext) -> list[Hook]:
     from .discreet import Discreet
     from .last_word import LastWord
     from .outgoing import Outgoing
+    from .self_check import SelfCheck
     from .slot import SLOT
 
     slot = ctx.services.need(SLOT)
-    return [LastWord(slot), Outgoing(slot), Discreet(slot)]
+    return [LastWord(slot), Outgoing(slot), Discreet(slot), SelfCheck(slot)]
 
 
 @hookimpl
