@@ -429,8 +429,8 @@ async def test_what_a_review_does_in_its_copy_is_told_to_whoever_asks_for_it_alo
         events.publish(TextStreamed(conversation=talk.id, turn="t", text="y"))
         told = [(await one.event())["params"]["text"] for _ in range(3)]
         more = [(await reviewer.event())["params"]["text"] for _ in range(6)]
-        listed = (await one.ask("event.list", after=0, limit=2))["result"]["events"]
-        named = (await one.ask("event.list", after=0, conversation=copy.id))["result"]["events"]
+        listed = (await one.ask("event.list", {"after": 0, "limit": 2}))["result"]["events"]
+        named = (await one.ask("event.list", {"after": 0, "conversation": copy.id}))["result"]["events"]
 
     assert told == ["said", "for all", "y"]
     assert more == ["before", "copied", "said", "for all", "x", "y"]
