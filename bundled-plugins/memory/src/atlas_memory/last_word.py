@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import anyio.to_thread
+
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import Noticed, NumberedEvent, TurnEnded
 from atlas_sdk.hooks import ModelGo, Stage
@@ -28,7 +30,7 @@ KEPT = 256
 
 
 class LastWord:
-    """An interceptor of a turn's requests, and an observer of turns that were stopped in the middle of a claim."""
+    """An interceptor of a turn's requests, and an observer of turns that were cut short after a claim."""
 
     stage: Stage = Stage.POLICY
 
@@ -75,7 +77,7 @@ class LastWord:
 
     async def _objection(self, turn: Turn, answer: str, *, told: bool = False) -> str:
         """Return what is wrong with an answer, for the model and for people, or nothing."""
-        said = read_answer(answer)
+        said = await anyio.to_thread.run_sync(read_answer, answer)  # a long one takes a moment
         if not said.claim and not told and not said.denies:
             said = await self._said_before(turn)
         if not said.claim and not told:
@@ -91,7 +93,8 @@ class LastWord:
         """Return what the turn's model said on its way, before it called tools."""
         store = self._slot.services.need(STORE)
         found = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="assistant")
-        return read_answer("\n".join(message.text() for message in found if message.sender.kind == "agent"))
+        texts = [message.text() for message in found if message.sender.kind == "agent"]
+        return await anyio.to_thread.run_sync(read_answer, "\n".join(texts))
 
     async def _turn(self, conversation: str) -> Turn | None:
         """Return the turn that runs where a person reads the answer; a review's is read by nobody."""
@@ -101,9 +104,9 @@ class LastWord:
         return await conversations.running(conversation)
 
     async def observe(self, event: NumberedEvent) -> None:
-        """Tell of a claim in what a turn had said when it was stopped: nobody could be asked again."""
+        """Tell of a claim in what a turn had said when it was stopped or failed: nobody could be asked again."""
         told = event.event
-        if not isinstance(told, TurnEnded) or told.turn.state != "stopped":
+        if not isinstance(told, TurnEnded) or told.turn.state == "done":
             return
         store = self._slot.services.need(STORE)
         conversation = await store.get(Conversation, told.turn.conversation)
