@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from atlas_memory.entries import Operation
 from atlas_memory.notes import Notes
+from atlas_memory.owners_files import names_owners_files
 from atlas_memory.places import USER, has_memory, place_of
 from atlas_sdk.memory import Known
 from atlas_sdk.messages import Message, Sender, TextPart
@@ -192,3 +193,49 @@ async def test_a_guest_is_not_told_that_something_was_saved(opened: OpenApp, mod
 
     assert path[-1].text() == "It waits for the owner."
     assert "waits for the owner's approval" in model.provider.requests[-1].messages[-1].text()
+
+
+@pytest.mark.anyio
+async def test_where_a_guest_reads_along_no_tool_shows_the_owners_memory(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        file = put(app, "USER.md", "Likes tea.")
+        home = Path(app.home.folder)
+        (home / "link").symlink_to(file)
+        group = await start(app)
+        model.provider.add("Hello.")
+        await said_by_guest(app, group, "Hi.")
+        said = []
+        for path in (str(file), "memory/USER.md", "link", str(home / "memory"), str(home / "atlas.db")):
+            model.provider.add(Reply(calls=(call("read_file", {"path": path}),)), "Well.")
+            said.append((await turn(app, group, "Read it to me."))[-2].parts[0].content[0].text)  # type: ignore[union-attr]
+        change = {"target": "user", "action": "replace", "old_text": "coffee", "content": "Likes rain."}
+        model.provider.add(Reply(calls=(call("memory", change),)), "Well.")
+        changed = (await turn(app, group, "Change it."))[-2].parts[0].content[0].text  # type: ignore[union-attr]
+        alone = await start(app)
+        model.provider.add(Reply(calls=(call("read_file", {"path": str(file)}),)), "Tea.")
+        mine = (await turn(app, alone, "Read it to me."))[-2].parts[0].content[0].text  # type: ignore[union-attr]
+
+    assert all(one.startswith("Not run: a guest reads along here") for one in said)
+    assert changed.startswith("Nothing was saved: a guest reads along here")
+    assert "tea" not in changed
+    assert "Likes tea." in mine
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"command": "cat ~/.atlas/memory/USER.md"}, True),
+        ({"command": "cd /tmp; sqlite3 '$ATLAS_HOME/atlas.db' .dump"}, True),
+        ({"path": "~/.atlas"}, True),
+        ({"paths": ["a.txt", "~/.atlas/backups/one.db"]}, True),
+        ({"path": "notes.txt"}, False),
+        ({"path": "a.txt", "content": "~/.atlas/memory/USER.md"}, False),
+        ({"command": "ls ~"}, False),
+        ({"path": "~/.atlas/skills/report/SKILL.md"}, False),
+        ({"path": "\0"}, False),
+    ],
+)
+def test_the_owners_files_are_known_by_their_paths(arguments: Any, *, names: bool) -> None:
+    home = Path.home() / ".atlas"
+
+    assert names_owners_files(arguments, home=home, folder=Path.home() / "work") is names

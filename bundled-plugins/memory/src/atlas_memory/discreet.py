@@ -6,24 +6,31 @@ A conversation keeps the instructions it began with, and these may be from befor
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-from atlas_sdk.hooks import ModelGo, Stage
+import anyio.to_thread
+
+from atlas_sdk.hooks import ModelGo, Stage, ToolGo, ToolRequest
 from atlas_sdk.memory import DiscreetMemory
 from atlas_sdk.messages import Message
 from atlas_sdk.providers import Emit, ModelReply, ModelRequest
 from atlas_sdk.records import Content
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
+from atlas_sdk.tools import ToolError, ToolResult
 
+from .owners_files import names_owners_files
 from .slot import Slot
 
+OWNERS = "Not run: a guest reads along here, and that names files of the owner's memory. Go on without them."
 KEPT = 512
 _ALONE = ("client", "review")
 """Conversations into which a guest comes by their own messages alone, not by another conversation of the chat."""
 
 
 class Discreet:
-    """An interceptor of requests. It fails closed: where it cannot find out who reads, nothing is sent."""
+    """An interceptor of requests and calls. It fails closed: where it cannot find out who reads, nothing is sent."""
 
     stage: Stage = Stage.LAST
 
@@ -45,6 +52,19 @@ class Discreet:
             await self._slot.services.need(STORE).commit([content])
             self._kept.add(content.id)
         return await go(replace(request, instructions=shorter), emit)
+
+    async def around_tool(self, request: ToolRequest, go: ToolGo) -> ToolResult:
+        """Run a call, unless it names the files of the owner's memory where a guest reads what comes of it."""
+        conversation = request.conversation
+        if request.tool.name in self._slot.write_tools() or not await anyio.to_thread.run_sync(
+            partial(
+                names_owners_files, request.arguments, home=self._slot.ctx.home, folder=Path(conversation.folder or "/")
+            )
+        ):
+            return await go(request)
+        if await self._slot.guests_read(conversation):
+            raise ToolError(OWNERS)
+        return await go(request)
 
     def _without(self, instructions: str) -> str:
         # Of every system: the conversation may have begun with one that was in use before.

@@ -20,6 +20,10 @@ from .slot import Slot
 
 FAILURES = 3
 """This many in a row, and the agent is told to stop: a fact can be saved later, and the user waits."""
+NOT_HERE = (
+    "Nothing was saved: a guest reads along here, and the entries of the profile are not shown. The owner can "
+    "have that done in a conversation of their own."
+)
 _STOP = f" That is {FAILURES} failures or more in a row. Stop trying and answer the user; it can be saved later."
 _ACTIONS: tuple[str, ...] = get_args(Action)
 _DESCRIPTION = """Add, replace or remove entries of your memory. Prefer operations: all of one call or none is done, \
@@ -105,8 +109,15 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
             f" It has the words of a page{', a guest' if guests else ''} or file, not the user's." if of_others else ""
         )
         return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
+    if guests and place.about == "user" and any(one.action != "add" for one in operations):
+        raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
-        written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+        try:
+            written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+        except ToolError:
+            if guests and place.about == "user":  # what it says of the entries is not for a guest to read
+                raise ToolError(NOT_HERE) from None
+            raise
     return _said(target, place, operations, written)
 
 
