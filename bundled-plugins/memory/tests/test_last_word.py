@@ -228,3 +228,18 @@ async def test_the_books_name_the_last_message_that_is_kept(opened: OpenApp, mod
     asked: list[ModelRequest] = model.provider.requests
     assert [one.last_message for one in calls] == [path[0].id, path[0].id]
     assert asked[1].messages[:-2] == asked[0].messages
+
+
+@pytest.mark.parametrize(("said", "stands"), [("Noted.", True), ("I have saved that to memory.", False)])
+async def test_where_nobody_spoke_to_note_a_thing_is_no_claim(
+    opened: OpenApp, model: Model, said: str, *, stands: bool
+) -> None:
+    model.provider.add(said, "I have not saved anything.")
+    async with opened() as app:
+        conversations, id = app.services.need(CONVERSATIONS), await start(app)
+        notice = Sender(kind="notice", name="shell")
+        await conversations.send(id, [TextPart(text="A command ended.", trust="outside")], sender=notice)
+        await conversations.wait(id)
+        path = await conversations.path(id)
+
+    assert answers(path) == [said if stands else "I have not saved anything."]

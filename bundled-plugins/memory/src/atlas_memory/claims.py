@@ -30,10 +30,14 @@ _MARKS = re.compile(r"[\u2700-\u27bf\u2600-\u26ff\U0001f000-\U0001faff\ufe0f]")
 
 @dataclass(frozen=True)
 class Said:
-    """What an answer says of saving: its claim, and whether it says of something that it was not saved."""
+    """What an answer says of saving: its claim, and whether it says of something that it was not saved.
+
+    ``named`` says that the claim names the memory: "Noted." alone is no claim where nobody had said a thing to note.
+    """
 
     claim: Claim = ""
     denies: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,13 @@ class _Language:
 def read_answer(answer: str) -> Said:
     """Return what an answer says. Code and what is quoted says nothing."""
     claim: Claim = ""
-    denies = False
+    denies = named = False
     for sentence in _sentences(answer[:MOST_CHARS]):
         found, denied = _read(sentence)
         claim = found if found == "remembered" or not claim else claim
         denies = denies or denied
-    return Said(claim, denies)
+        named = named or (found != "" and _rules()[2].search(sentence) is not None)
+    return Said(claim, denies, named)
 
 
 def _sentences(answer: str) -> Iterator[str]:

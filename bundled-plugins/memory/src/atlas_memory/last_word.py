@@ -82,12 +82,20 @@ class LastWord:
             said = await self._said_before(turn)
         if not said.claim and not told:
             return ""
+        if not said.named and not await self._is_persons(turn):
+            return ""  # the end of a command is noted, and no save is claimed by that
         deeds = await deeds_of(self._slot, turn)
         if deeds.missing and not said.denies and (said.claim or told):
             return f"Not saved to memory: {', '.join(deeds.missing)}."
         if not said.claim or deeds.kept or deeds.taught or (said.claim == "saved" and deeds.wrote):
             return ""
         return WAITS if deeds.waits else NOTHING
+
+    async def _is_persons(self, turn: Turn) -> bool:
+        """Whether a person said something in a turn."""
+        store = self._slot.services.need(STORE)
+        heard = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="user")
+        return any(message.sender.kind == "person" for message in heard)
 
     async def _said_before(self, turn: Turn) -> Said:
         """Return what the turn's model said on its way, before it called tools."""
