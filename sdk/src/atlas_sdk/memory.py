@@ -60,7 +60,10 @@ class Receipt(Frozen):
 
 
 class MemorySystem(Protocol):
-    """A way to remember. The implementer guarantees that what it acknowledged is on disk, whole, and only once."""
+    """A way to remember. The implementer guarantees that what it acknowledged is on disk, whole, and only once.
+
+    One whose snapshot holds what is for the owner alone is a ``DiscreetMemory``, too: a guest may come later.
+    """
 
     @property
     def name(self) -> str:
