@@ -25,8 +25,6 @@ from .slot import Slot
 
 OWNERS = "Not run: a guest reads along here, and that names files of the owner's memory. Go on without them."
 KEPT = 512
-_ALONE = ("client", "review")
-"""Conversations into which a guest comes by their own messages alone, not by another conversation of the chat."""
 
 
 class Discreet:
@@ -83,7 +81,9 @@ class Discreet:
         found = any(map(_is_guests, request.messages))
         if not found and self._seen.get(id) != last:
             conversation = await self._slot.services.need(CONVERSATIONS).get(id)
-            known = id in self._seen and conversation.origin.kind in _ALONE and conversation.cause is None
+            # Once looked through, a conversation gets a guest by a message of its own; one that works for another may
+            # get one there. To look through a long chat takes a moment, and is not done at every turn.
+            known = id in self._seen and conversation.cause is None
             found = not known and await self._slot.guests_read(conversation)
         if found:
             self._guests[id] = None
