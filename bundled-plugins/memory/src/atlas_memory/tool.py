@@ -99,15 +99,15 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
     target = str(arguments["target"])
     guests = not reviewing and await slot.guests_read(conversation)
     if guests and await _is_guests_turn(slot, conversation.id):
-        return await _for_owner(slot, place, operations, conversation)
+        return await _for_owner(slot, place, operations, conversation, "a guest speaks in this turn")
     of_others = (reviewing or guests) and await _is_of_others(slot, operations, conversation)
+    if guests and of_others:
+        return await _for_owner(slot, place, operations, conversation, "it has the words of a guest, a page or a file")
     if of_others or (reviewing and any(one.action != "add" for one in operations)):
         id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
-        why = (
-            f" It has the words of a page{', a guest' if guests else ''} or file, not the user's." if of_others else ""
-        )
+        why = " It has the words of a page or file, not the user's." if of_others else ""
         return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
     if guests and place.about == "user" and any(one.action != "add" for one in operations):
         raise ToolError(NOT_HERE)
@@ -131,12 +131,14 @@ async def _is_guests_turn(slot: Slot, conversation: str) -> bool:
     return not heard or "guest" in trusts
 
 
-async def _for_owner(slot: Slot, place: Place, operations: Sequence[Operation], conversation: Conversation) -> str:
-    """Have the owner decide what a guest asks for. Nothing of what is there is said, not even that it is there."""
+async def _for_owner(
+    slot: Slot, place: Place, operations: Sequence[Operation], conversation: Conversation, why: str
+) -> str:
+    """Have the owner decide what a guest has a part in. Nothing of what is there is said, not even that it is there."""
     if any(one.action != "add" for one in operations):
         raise ToolError(
-            "Nothing was saved: a guest speaks in this turn, and what is kept is the owner's to change. "
-            "They can say it in a turn of their own."
+            f"Nothing was saved: {why}, and what is kept is the owner's to change. They can say it in a conversation "
+            "of their own."
         )
     try:
         await slot.proposals.propose(place, operations, conversation=conversation.id)
@@ -144,7 +146,7 @@ async def _for_owner(slot: Slot, place: Place, operations: Sequence[Operation], 
         raise ToolError(
             "Nothing was saved, and nothing was proposed: it cannot be kept beside what the owner has."
         ) from None
-    return "Proposed, not applied: a guest speaks in this turn, so it waits for the owner. Do not repeat it."
+    return f"Proposed, not applied: {why}, so it waits for the owner. Do not repeat it."
 
 
 async def _is_of_others(slot: Slot, operations: Sequence[Operation], conversation: Conversation) -> bool:
