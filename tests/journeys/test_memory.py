@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from atlas_sdk.testing.model_server import ModelServer, Reply, call
+import pytest
+
+from atlas_sdk.testing.model_server import ModelServer, Reply, call, say
 
 from .conftest import AtlasHome
 
 
 def test_a_fact_is_saved_shown_and_forgotten(atlas: AtlasHome, model: Callable[[list[Any]], ModelServer]) -> None:
     save = call("memory", {"target": "user", "action": "add", "content": "Collects kettlefish."})
-    server = model([Reply(calls=(save,)), "I've saved that to your profile.", "Hello again."])
+    server = model([Reply(calls=(save,)), say("I've saved that to your profile."), say("Hello again.")])
     atlas.run("chat", "-p", "I collect kettlefish. Remember that.")
     atlas.run("chat", "-p", "Hi.")
     system = next(one["content"] for one in server.calls[-1].body["messages"] if one["role"] == "system")
@@ -36,3 +38,46 @@ def test_screening_needs_no_home(atlas: AtlasHome) -> None:
 
     assert json.loads(said.stdout) == {"id": "a", "verdict": "refuse", "family": "injection"}
     assert not atlas.folder.exists()
+
+
+def test_a_claim_without_a_receipt_is_never_the_last_word_on_the_terminal(
+    atlas: AtlasHome, model: Callable[[list[Any]], ModelServer]
+) -> None:
+    save = call("memory", {"target": "user", "action": "add", "content": "Collects kettlefish."})
+    server = model(
+        [
+            say("Saved!"),
+            Reply(calls=(save,)),
+            say("You collect kettlefish, and that is saved."),
+            say("Noted."),
+            say("All noted!"),
+        ]
+    )
+    kept = atlas.run("chat", "-p", "I collect kettlefish. Remember that.")
+    not_kept = atlas.run("chat", "-p", "Remember that I like rain, too.")
+
+    assert kept.stdout.endswith("You collect kettlefish, and that is saved.\n")
+    assert not_kept.stdout.endswith("All noted!\n\n(Atlas: Nothing was written to memory in this turn.)\n")
+    assert "claimed a save that did not happen" in kept.stderr
+    assert (atlas.folder / "memory" / "USER.md").read_text() == "Collects kettlefish.\n"
+    assert len(server.calls) == 5
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_what_differs_at_a_start_reaches_the_terminal_once(
+    atlas: AtlasHome, model: Callable[[list[Any]], ModelServer], flags: tuple[str, ...]
+) -> None:
+    save = call("memory", {"target": "user", "action": "add", "content": "Collects kettlefish."})
+    model([Reply(calls=(save,)), say("Saved."), say("Hello."), say("Hello.")])
+    atlas.run("chat", "-p", "I collect kettlefish. Remember that.")
+    (atlas.folder / "memory" / "USER.md").write_text("Collects stamps.\n")
+    first, second = (atlas.run("chat", *flags, "-p", "Hi.") for _ in range(2))
+
+    said = "memory/USER.md was changed outside Atlas"
+    if flags:
+        events = [json.loads(line) for line in first.stdout.splitlines()]
+        assert any(one["method"] == "notice.given" and said in one["params"]["text"] for one in events)
+    else:
+        assert said in first.stderr
+        assert first.stdout == "Hello.\n"
+    assert said not in second.stderr + second.stdout

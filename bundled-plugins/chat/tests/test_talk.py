@@ -224,6 +224,61 @@ def test_what_a_review_did_is_said_in_a_line() -> None:
     assert talk.getvalue() == "Skill 'brew' created\n"
 
 
+def test_a_reviews_line_comes_with_its_diff_and_a_notice_is_no_part_of_the_answer() -> None:
+    screen, out, talk = text_screen()
+    changes = [{"kind": "profile", "name": "USER.md", "diff": "+ Likes tea."}, {"name": "MEMORY.md", "proposal": "p1"}]
+    screen.show(event("notice.given", text="Trimmed older conversation history."))
+    screen.show(event("review.summary", line="User profile updated", changes=changes))
+
+    assert out.getvalue() == ""
+    assert talk.getvalue() == (
+        "Trimmed older conversation history.\n"
+        "User profile updated\nUSER.md:\n+ Likes tea.\nMEMORY.md waits for you: atlas memory approve p1\n"
+    )
+
+
+def test_a_notice_for_the_home_is_shown_in_every_conversation() -> None:
+    screen = KeptScreen()
+    home = Notification("notice.given", {"conversation": None, "text": "The disk is nearly full."})
+    other = event("notice.given", "c2", text="Not here.")
+    said(ScriptedServer(home, other, Notification("plugin.changed", {"conversation": None}), ended()), screen)
+
+    assert screen.shown == ["notice.given", "turn.ended"]
+
+
+def test_what_happened_since_the_last_turn_is_shown_when_one_goes_on() -> None:
+    def stored(number: int, type: str, **more: Any) -> Any:
+        return {"number": number, "conversation_number": number, "event": {"type": type, "conversation": HERE, **more}}
+
+    events = [
+        stored(57, "notice.given", text="Told in the turn."),
+        stored(58, "turn.ended", turn={}),
+        stored(59, "conversation.changed", state={}),
+        stored(60, "review.summary", line="User profile updated", changes=[]),
+    ]
+    answers = {"conversation_get": {"conversation": {"id": HERE}, "number": 60}, "event_list": {"events": events}}
+    server, screen = ScriptedServer(**answers), KeptScreen()
+    talk = Talk(server, screen)
+    talk.go_on(HERE)
+    talk.catch_up()
+
+    assert server.asked[-1] == ("event.list", {"conversation": HERE, "after": 10})
+    assert screen.shown == ["review.summary"]
+
+
+def test_news_between_turns_is_shown_at_once_and_the_rest_waits_for_the_next_turn() -> None:
+    server = ScriptedServer(event("text.streamed", text="Hi"), event("notice.given", text="Look."), None, ended())
+    screen = KeptScreen()
+    talk = Talk(server, screen)
+    talk.begin({})
+    talk.drain()
+    before = list(screen.shown)
+    talk.say("Hello.")
+
+    assert before == ["notice.given"]
+    assert screen.shown == ["notice.given", "text.streamed", "turn.ended"]
+
+
 def test_a_failure_is_said() -> None:
     screen, _, talk = text_screen()
     screen.show(event("turn.ended", turn={"state": "failed", "error": "No model is set up yet."}))

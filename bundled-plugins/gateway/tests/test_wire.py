@@ -16,9 +16,11 @@ from atlas_gateway.outbox import OUTBOUND_FRAMES
 from atlas_gateway.wire import KEPT_FRAMES, MAX_FRAME_CHARS, MAX_IN_FLIGHT
 from atlas_sdk.client import PROTOCOL
 from atlas_sdk.errors import RefusedError
-from atlas_sdk.events import NumberedEvent, SettingChanged
+from atlas_sdk.events import NumberedEvent, SettingChanged, TextStreamed
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.methods import Caller, Method
+from atlas_sdk.records import Origin
+from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
 from atlas_sdk.testing.conformance.store_bench import changed, conversation_of, noticed
@@ -413,6 +415,27 @@ async def test_a_client_that_comes_back_is_told_what_it_missed(app: Any, connect
 
     assert answer["result"]["number"] == 2500
     assert numbers == list(range(4, 2502))
+
+
+async def test_what_a_review_does_in_its_copy_is_told_to_whoever_asks_for_it_alone(app: Any, connect: Connect) -> None:
+    store, events = app.services.need(STORE), app.services.need(EVENTS)
+    talk, copy = conversation_of(), conversation_of(origin=Origin(kind="review"))
+    await store.commit([talk, copy], [noticed("before", copy.id)])
+    async with connect() as one, connect() as reviewer:
+        await one.hello(after=0)
+        await reviewer.hello(after=0, reviews=True)
+        await store.commit([], [noticed("copied", copy.id), noticed("said", talk.id), noticed("for all")])
+        events.publish(TextStreamed(conversation=copy.id, turn="t", text="x"))
+        events.publish(TextStreamed(conversation=talk.id, turn="t", text="y"))
+        told = [(await one.event())["params"]["text"] for _ in range(3)]
+        more = [(await reviewer.event())["params"]["text"] for _ in range(6)]
+        listed = (await one.ask("event.list", {"after": 0, "limit": 2}))["result"]["events"]
+        named = (await one.ask("event.list", {"after": 0, "conversation": copy.id}))["result"]["events"]
+
+    assert told == ["said", "for all", "y"]
+    assert more == ["before", "copied", "said", "for all", "x", "y"]
+    assert [event["event"]["text"] for event in listed] == ["said", "for all"]
+    assert [event["event"]["text"] for event in named] == ["before", "copied"]
 
 
 @pytest.mark.parametrize("after", [5, 10**9])

@@ -17,7 +17,7 @@ from atlas_memory_facts import cli, facts
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import ExitCode, MisuseError, NotFoundError
 
 from .conftest import Model, OpenApp, ask, keep, operations, start, system_of, turn
 
@@ -115,3 +115,33 @@ async def test_versions_are_listed_shown_compared_and_put_back(opened: OpenApp, 
     assert same.stdout == "They are the same.\n"
     assert back.stdout == "user_md is as in version 1 now, as version 3, until facts change.\n"
     assert isinstance(wrong.exception, MisuseError)
+
+
+@pytest.mark.parametrize(
+    ("named", "said", "way_out"),
+    [
+        (("review", "--now", "--conversation", "typo"), "There is no conversation 'typo'.", "atlas chat --list"),
+        (("review", "--agent", "typo"), "There is no agent 'typo'.", "main"),
+        (("review", "--owner", "typo"), "No conversation is of 'typo'.", "owner"),
+        (("resource", "history", "user_md", "--agent", "typo"), "There is no agent 'typo'.", "main"),
+        (("restore", "typo"), "There is no fact 'typo'.", "atlas memory restore"),
+    ],
+)
+async def test_a_name_that_nobody_has_is_an_error_with_the_way_out(
+    opened: OpenApp, model: Model, named: tuple[str, ...], said: str, way_out: str
+) -> None:
+    async with opened() as app:
+        await start(app)
+        result = await run(app, *named)
+
+    assert isinstance(result.exception, NotFoundError)
+    assert result.exception.exit_code == ExitCode.FAILED
+    assert result.exception.message == said
+    assert way_out in result.exception.hint
+
+
+async def test_a_conversation_in_which_nothing_is_new_is_no_error(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        result = await run(app, "review", "--now", "--conversation", await start(app), "--agent", "main")
+
+    assert result.output == "Nothing new was said since the last review.\n"

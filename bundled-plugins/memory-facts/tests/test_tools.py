@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from atlas_memory_facts.admission import reviewed
+from atlas_memory_facts.facts import Source
+from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.errors import StorageError
 from atlas_sdk.records import Origin
 from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Reply, call
 
-from .conftest import GUEST, Model, OpenApp, ask, live, start, turn, use
+from .conftest import GUEST, Model, OpenApp, ask, keep, live, start, turn, use
 
 pytestmark = pytest.mark.anyio
 CHAT = Origin(kind="channel", name="telegram", chat="1")
@@ -202,3 +206,43 @@ async def test_it_says_not_saved_when_all_three_tries_fail(opened: OpenApp, mode
         assert "disk is full" in said
         assert "Saved" not in said
         assert await live(app) == []
+
+
+async def test_a_claim_stands_with_a_fact_that_was_stored_and_is_held_back_without(
+    opened: OpenApp, model: Model
+) -> None:
+    stores = Reply(calls=(call("memory_store", {"key": "tea", "value": "Likes tea."}),))
+    model.provider.add(stores, "Saved.", stores, "Saved.", "I'll remember that.", "I did not save it.")
+    async with opened() as app:
+        id = await start(app)
+        said = [(await turn(app, id, "Remember that I like tea."))[-1].text() for _ in range(3)]
+
+    assert said == ["Saved.", "Saved.", "I did not save it."]
+    told = model.provider.requests[-1].messages[-1].text()
+    assert told == "Nothing was written to memory in this turn. Write it with `memory_store`, or correct what you said."
+
+
+async def test_from_a_guests_first_turn_on_nothing_of_the_owners_is_sent(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await keep(
+            app,
+            [
+                reviewed(
+                    Who("main", OWNER, "talk"),
+                    "identity",
+                    "city",
+                    "Lives in Faro.",
+                    confidence=1,
+                    source=Source("one", "review", "telegram"),
+                )
+            ],
+        )
+        here = await start(app, origin=CHAT)
+        model.provider.add("Hello.", "Hello, guest.", "Hello.")
+        await turn(app, here, "Hi.")
+        await turn(app, here, "Hi from a guest.", sender=GUEST)
+        await turn(app, here, "And from me.")
+
+    first, *others = [request.instructions for request in model.provider.requests]
+    assert "Lives in Faro." in first
+    assert not any("Faro" in text or "memory-context" in text for text in others)

@@ -11,7 +11,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from atlas_memory.claims import claims_saved
 from atlas_memory.cli import memory as memory_command
 from atlas_sdk.errors import MisuseError
 
@@ -109,40 +108,3 @@ def test_screening_reads_lines_and_needs_no_server(terminal: Terminal) -> None:
         {"id": "b", "verdict": "refuse", "family": "injection"},
     ]
     assert terminal.asked == []
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I've saved that to your profile.",
-        "Got it. Saved to memory.",
-        "Done — saved to my notes!",
-        "Your profile has been updated.",
-        "Ich habe das in meinen Notizen vermerkt.",
-        "He guardado esto en la memoria.",
-        "Salvei isso na memória.",
-        "J'ai enregistré cela dans ma mémoire.",
-        "Я сохранил это в память.",
-        "已保存到记忆中。",
-    ],
-)
-def test_a_claim_is_heard_in_several_languages(answer: str) -> None:
-    assert claims_saved(answer)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I could not save that to my memory.",
-        "Should I have saved that to memory?",
-        "That was already saved to your profile.",
-        "I saved the report to ~/report.md.",
-        "Saved in your soul; it applies from the next conversation.",
-        "The program stores it in memory and frees it later.",
-        "I'll keep that in mind.",
-        "The memory of the server was upgraded.",
-        "Das habe ich nicht in meinen Notizen gespeichert.",
-    ],
-)
-def test_talk_and_doubt_are_no_claim(answer: str) -> None:
-    assert not claims_saved(answer)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas_memory.phrase import FORGOTTEN, Phrase
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -185,3 +186,10 @@ def test_what_is_redacted_is_not_found_again(text: str, around: str) -> None:
     said = phrase.without(f"{around} {text} {around}")
 
     assert not phrase.is_in(said.replace(FORGOTTEN, "")) or phrase.is_in(around) or text.strip() in said
+
+
+@pytest.mark.parametrize("id", ["note-0123456789abcdef", "01a2b3c4-0000-7000-8000-0123456789ab"])
+async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> None:
+    async with opened() as app:
+        with pytest.raises(NotFoundError, match="has the id"):
+            await ask(app, "memory.forget", text=id)

@@ -7,6 +7,8 @@ On the wire an event is a notification whose method is its ``type``.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -220,6 +222,26 @@ AnyEvent: TypeAlias = Annotated[
 
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 """Reads and writes any event by its ``type``."""
+
+
+def review_text(line: str, changes: Sequence[Json], *, most_lines: int, fenced: bool = False) -> str:
+    """Return what a review did, for people: its line, then what changed and what waits, the diffs cut to some lines.
+
+    ``fenced`` puts each diff into a block of Markdown. A change that has a shape of its own is told by its name.
+    """
+    said, room = [line], most_lines
+    for change in changes:
+        told = change if isinstance(change, dict) else {}
+        name, diff = str(told.get("name") or told.get("kind") or ""), str(told.get("diff") or "")
+        if told.get("proposal"):
+            said.append(f"{name} waits for you: atlas memory approve {told['proposal']}")
+        elif diff and room > 0:
+            lines = diff.splitlines()
+            shown = "\n".join([*lines[:room], *(["…"] if len(lines) > room else [])])
+            fence = "`" * max(3, 1 + max((len(one) for one in re.findall("`+", shown)), default=0))
+            said.append(f"{name}:\n{fence}\n{shown}\n{fence}" if fenced else f"{name}:\n{shown}")
+            room -= len(lines)
+    return "\n".join(said)
 
 
 class NumberedEvent(Frozen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from .messages import Frozen
 from .records import Conversation
@@ -60,7 +60,10 @@ class Receipt(Frozen):
 
 
 class MemorySystem(Protocol):
-    """A way to remember. The implementer guarantees that what it acknowledged is on disk, whole, and only once."""
+    """A way to remember. The implementer guarantees that what it acknowledged is on disk, whole, and only once.
+
+    One whose snapshot holds what is for the owner alone is a ``DiscreetMemory``, too: a guest may come later.
+    """
 
     @property
     def name(self) -> str:
@@ -87,6 +90,17 @@ class MemorySystem(Protocol):
 
     async def differences(self, receipts: Sequence[Receipt]) -> tuple[str, ...]:
         """Compare the last receipt of each place with what is there; return a sentence for each that differs."""
+
+
+@runtime_checkable
+class DiscreetMemory(Protocol):
+    """What a MemorySystem may also implement, whose snapshot holds what is for the owner alone."""
+
+    def for_guests(self, instructions: str) -> str:
+        """Return a conversation's instructions without what is the owner's alone in the snapshot they hold.
+
+        A guest came into the conversation after it began. The same instructions give the same text each time.
+        """
 
 
 class Trace(Frozen):

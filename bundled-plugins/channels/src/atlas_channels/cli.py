@@ -23,7 +23,8 @@ def list_(context: typer.Context, json: Json = False) -> None:
         print(plain_json(people))
         return
     for one in people:
-        state = f"waits with the code {one['code']}" if one["code"] else f"let in {one['since'][:10]}"
+        since = f"let in {one['since'][:10]}{', a guest' if one['guest'] else ''}"
+        state = f"waits with the code {one['code']}" if one["code"] else since
         print(plain(f"{one['channel']:<12} {one['user']:<20} {one['name']:<24} {state}"))
     if not people:
         print("Nobody was let in yet. Write to your channel, and it answers with a code.")
@@ -33,16 +34,18 @@ def list_(context: typer.Context, json: Json = False) -> None:
 def approve(
     context: typer.Context,
     code: Annotated[str, typer.Argument(help="What the channel answered, such as AB23CD45.")],
+    guest: Annotated[bool, typer.Option("--guest", help="Let them in as a guest, not as yourself.")] = False,
     json: Json = False,
 ) -> None:
     """Let in whoever holds a code."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        person = client.request("pairing.approve", {"code": code})
+        person = client.request("pairing.approve", {"code": code, "guest": guest})
     if json:
         print(plain_json(person))
         return
-    print(plain(f"{person['name']} ({person['user']}) may talk to Atlas on {person['channel']}."))
+    how = ", as a guest" if person["guest"] else ""
+    print(plain(f"{person['name']} ({person['user']}) may talk to Atlas on {person['channel']}{how}."))
 
 
 @pairing.command("forget")

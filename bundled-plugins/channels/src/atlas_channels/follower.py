@@ -16,11 +16,14 @@ from atlas_sdk.events import (
     Event,
     FileSent,
     MessageAdded,
+    Noticed,
     NumberedEvent,
     QuestionAsked,
     QuestionSettled,
+    ReviewEnded,
     TurnEnded,
     TurnStarted,
+    review_text,
 )
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Call, Turn
@@ -38,6 +41,9 @@ MIRRORED_FOR = timedelta(hours=1)
 """How old an answer to somebody in the app may be to be told in the chat: the rest was read there long ago."""
 QUOTED_CHARS = 200
 RETRY_SECONDS = 60.0
+REVIEW_LINES = 12
+"""Of the diffs of a review: a message of a chat is read on a phone."""
+ASKS_OWNER = "That needs its owner's word first, who is asked in the app."
 INTERRUPTED = "Atlas was restarted while it was answering. What you said is kept: write “go on”, or ask again."
 STOPPED = "Stopped."
 
@@ -131,6 +137,11 @@ class Follower:
                 return await self._question(Question.model_validate(event.question))
             case TurnEnded() if self._chats.of(event.conversation):
                 return await self._ended(event.turn)
+            case Noticed() if self._chats.of(event.conversation):
+                return await self._news(event, event.text, numbered.number)
+            case ReviewEnded() if self._chats.of(event.conversation):
+                said = review_text(event.line, event.changes, most_lines=REVIEW_LINES, fenced=True)
+                return await self._news(event, said, numbered.number)
         return []
 
     async def _reply(self, message: Message) -> list[Item]:
@@ -161,12 +172,28 @@ class Follower:
         where = await self._where(question.conversation, turn)
         if where is None:
             return []
+        if question.kind != "question" and await self._is_guests(where):
+            return self._said(where, ASKS_OWNER, source=f"ask:{question.id}", subject="")
         return items_for(question, where.channel, where.chat, self._ways.limit_chars(where.channel))
+
+    async def _is_guests(self, where: Where) -> bool:
+        """Whether the one who wrote last in a chat is a guest, who approves nothing and need not see what would run."""
+        sql = (
+            "SELECT 1 FROM channels_chat JOIN channels_person USING (channel, person) "
+            "WHERE channel = :channel AND chat = :chat AND guest"
+        )
+        store = self._ctx.services.need(STORE)
+        return bool(await store.read(lambda reading: reading.rows(sql, channel=where.channel, chat=where.chat)))
 
     async def _ended(self, turn: Turn) -> list[Item]:
         said = {"failed": turn.error, "interrupted": INTERRUPTED, "stopped": STOPPED}.get(turn.state, "")
         where = await self._where(turn.conversation, turn.id) if said else None
         return self._said(where, said, source=f"ended:{turn.id}", subject=turn.id) if where is not None else []
+
+    async def _news(self, event: Event, text: str, number: int) -> list[Item]:
+        """Return what tells a chat of something that is no answer."""
+        where = await self._where(event.conversation or "", None)
+        return self._said(where, text, source=f"event:{number}", subject="") if where is not None else []
 
     def _said(self, where: Where, text: str, *, source: str, subject: str) -> list[Item]:
         pieces = split(text, self._ways.limit_chars(where.channel))

@@ -12,9 +12,10 @@ from atlas_sdk.channels import Inbound, InboundFile
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, StorageError
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import FilePart, ImagePart, Part, Sender, TextPart
+from atlas_sdk.messages import FilePart, ImagePart, Part, Sender, TextPart, Trust
 from atlas_sdk.records import Origin
-from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
+from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
+from atlas_sdk.services.pairing import PairedPerson
 from atlas_sdk.services.store import STORE
 
 from .chats import Chats
@@ -89,10 +90,10 @@ class Host:
 
     async def choose(self, prompt: str, index: int, user: str) -> str | None:
         """Take a press."""
-        name = await self._pairing.named(self._channel, user)
-        if name is None:
+        person = await self._pairing.person(self._channel, user)
+        if person is None or (person.guest and await self._prompts.is_for_owner(prompt)):
             return None
-        return await self._prompts.press(self._channel, prompt, index, f"{name}, {self._channel}")
+        return await self._prompts.press(self._channel, prompt, index, f"{person.name}, {self._channel}")
 
     def failed(self, reason: str) -> None:
         """Keep why the channel is about to end."""
@@ -118,11 +119,12 @@ class Host:
                 del self._turns[chat]
 
     async def _take(self, message: Inbound) -> None:
-        name = await self._pairing.named(self._channel, message.user)
-        if name is None:
+        person = await self._pairing.person(self._channel, message.user)
+        if person is None:
             if not message.group and (said := await self._pairing.meet(self._channel, message)):
                 await self._say(message.chat, said, f"pair:{new_id()}")
             return
+        name = person.name
         command, _, rest = message.text.strip().partition(" ")
         match command.partition("@")[0].casefold():
             case "/start":
@@ -130,11 +132,11 @@ class Host:
             case "/new" if not rest.strip() and not message.files:
                 await self._command(message, NEW, leave=True)
             case "/new":
-                await self._send(message, rest.strip(), name, new=True)
+                await self._send(message, rest.strip(), person, new=True)
             case "/stop":
                 await self._stop(message)
             case _:
-                await self._words(message, name)
+                await self._words(message, person)
 
     async def _command(self, message: Inbound, said: str, *, leave: bool = False) -> bool:
         items = [self._item(message.chat, said, f"command:{self._channel}:{message.chat}:{_id(message)}")]
@@ -152,24 +154,26 @@ class Host:
         if await self._command(message, "" if running else IDLE) and running and chat is not None:
             await conversations.stop(chat.conversation)
 
-    async def _words(self, message: Inbound, name: str) -> None:
+    async def _words(self, message: Inbound, person: PairedPerson) -> None:
         text = message.text.strip()
         chat = await self._chats.get(self._channel, message.chat)
         if chat is not None and text and not message.files and not text.startswith("/"):
             found = await self._prompts.find(self._channel, message.chat, chat.conversation, text)
-            if found is not None:
+            if found is not None and not (person.guest and await self._prompts.is_for_owner(found[0].id)):
                 question, answer = found
-                by = f"{name}, {self._channel}"
+                by = f"{person.name}, {self._channel}"
                 if not await self._chats.command(self._channel, message.chat, message.user, message.id):
                     return
                 if await self._prompts.answer(question, answer.model_copy(update={"by": by})):
                     return
                 # Another answer was first, so this is something said to the agent after all.
-                await self._send(message, text, name, retaken=True)
+                await self._send(message, text, person, retaken=True)
                 return
-        await self._send(message, text, name)
+        await self._send(message, text, person)
 
-    async def _send(self, message: Inbound, text: str, name: str, *, new: bool = False, retaken: bool = False) -> None:
+    async def _send(
+        self, message: Inbound, text: str, person: PairedPerson, *, new: bool = False, retaken: bool = False
+    ) -> None:
         if not text and not message.files:
             return
         conversation, again = await self._chats.take(
@@ -179,19 +183,23 @@ class Host:
             return  # it was a command, or the answer to a question
         conversations = self._ctx.services.need(CONVERSATIONS)
         origin = Origin(kind="channel", name=self._channel, chat=message.chat)
-        await conversations.create(ConversationDraft(origin=origin), id=conversation)
-        parts: list[Part] = [TextPart(text=text)] if text else []
-        parts += [await self._keep(file) for file in message.files]
-        sender = Sender(kind="person", id=f"{self._channel}:{message.user}", name=name)
+        trust: Trust = "guest" if person.guest else "owner"
+        draft = ConversationDraft(origin=origin, auto_mode=not person.guest)
+        there = await conversations.create(draft, id=conversation)
+        if person.guest and there.auto_mode:  # what a guest asks for is looked at first
+            await conversations.change(conversation, ConversationChange(auto_mode=False))
+        parts: list[Part] = [TextPart(text=text, trust=trust)] if text else []
+        parts += [await self._keep(file, trust) for file in message.files]
+        sender = Sender(kind="person", id=f"{self._channel}:{message.user}", name=person.name)
         client_id = f"{self._channel}:{message.chat}:{message.id}" if message.id else None
         await conversations.send(conversation, parts, sender=sender, client_id=client_id)
 
-    async def _keep(self, file: InboundFile) -> Part:
+    async def _keep(self, file: InboundFile, trust: Trust) -> Part:
         name = file.name.replace("\\", "/").rpartition("/")[2].strip() or "file"
         kept = await self._ctx.services.need(STORE).keep(file.data, media_type=media_type(name), name=name)
         if kept.media_type.startswith("image/"):
-            return ImagePart(attachment=kept.id, media_type=kept.media_type, name=name)
-        return FilePart(attachment=kept.id, media_type=kept.media_type, name=name, text=kept.text)
+            return ImagePart(attachment=kept.id, media_type=kept.media_type, name=name, trust=trust)
+        return FilePart(attachment=kept.id, media_type=kept.media_type, name=name, text=kept.text, trust=trust)
 
     async def _say(self, chat: str, text: str, source: str) -> None:
         await self._outbox.put([self._item(chat, text, source)])

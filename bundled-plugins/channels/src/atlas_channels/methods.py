@@ -17,9 +17,10 @@ class Nothing(BaseModel):
 
 
 class PairingCode(Nothing):
-    """A code that somebody was answered."""
+    """A code that somebody was answered. With ``guest`` they are let in as a guest, not as you."""
 
     code: str = Field(max_length=100)
+    guest: bool = False
 
 
 class PairingWho(Nothing):
@@ -49,7 +50,7 @@ def methods(ctx: PluginContext) -> list[Method]:
         return People(people=await services.need(PAIRING).list())
 
     async def approve(params: PairingCode, caller: Caller) -> BaseModel:
-        return await services.need(PAIRING).approve(params.code)
+        return await services.need(PAIRING).approve(params.code, guest=params.guest)
 
     async def forget(params: PairingWho, caller: Caller) -> BaseModel:
         await services.need(PAIRING).forget(params.channel, params.user)

@@ -41,14 +41,14 @@ class Pairing:
         fresh = self._fresh()
 
         def work(reading: Reading) -> list[Row]:
-            people = reading.rows("SELECT channel, person, name, since, '' AS code FROM channels_person")
-            sql = "SELECT channel, person, name, since, code FROM channels_code WHERE since > :fresh"
+            people = reading.rows("SELECT channel, person, name, since, '' AS code, guest FROM channels_person")
+            sql = "SELECT channel, person, name, since, code, 0 AS guest FROM channels_code WHERE since > :fresh"
             return [*people, *reading.rows(sql, fresh=fresh)]
 
         rows = await self._ctx.services.need(STORE).read(work)
         return tuple(sorted(map(_person, rows), key=lambda one: (one.channel, one.code != "", one.since)))
 
-    async def approve(self, code: str) -> PairedPerson:
+    async def approve(self, code: str, *, guest: bool = False) -> PairedPerson:
         given = "".join(code.split()).replace("-", "").upper().encode()
         now = self._ctx.clock.now()
 
@@ -62,8 +62,8 @@ class Pairing:
             if found is None:
                 transaction.run("INSERT INTO channels_guess (at) VALUES (:now)", now=now.isoformat())
                 return None
-            _let_in(transaction, found, now)
-            return _person({**found, "code": "", "since": now.isoformat()})
+            _let_in(transaction, found, now, guest=guest)
+            return _person({**found, "code": "", "since": now.isoformat(), "guest": guest})
 
         person = await self._ctx.services.need(STORE).write(work)
         if person is None:
@@ -71,7 +71,9 @@ class Pairing:
             raise NotFoundError(
                 "No such code waits.", hint="atlas pairing list shows those that do; a code lasts an hour."
             )
-        self._ctx.logger.info("Somebody was let in", extra={"channel": person.channel, "user": person.user})
+        self._ctx.logger.info(
+            "Somebody was let in", extra={"channel": person.channel, "user": person.user, "guest": guest}
+        )
         self._wake(person.channel)
         return person
 
@@ -121,9 +123,14 @@ class Pairing:
 
     async def named(self, channel: str, user: str) -> str | None:
         """Return the name of somebody who is let in, or None."""
-        sql = "SELECT name FROM channels_person WHERE channel = :channel AND person = :user"
+        found = await self.person(channel, user)
+        return found.name if found is not None else None
+
+    async def person(self, channel: str, user: str) -> PairedPerson | None:
+        """Return somebody who is let in, or None."""
+        sql = "SELECT *, '' AS code FROM channels_person WHERE channel = :channel AND person = :user"
         rows = await self._ctx.services.need(STORE).read(lambda reading: reading.rows(sql, channel=channel, user=user))
-        return str(rows[0]["name"]) if rows else None
+        return _person(rows[0]) if rows else None
 
     async def meet(self, channel: str, message: Inbound) -> str:
         """Return what a stranger is answered, empty for nothing. What they wrote is neither looked at nor kept."""
@@ -179,16 +186,18 @@ def _clean(transaction: Transaction, fresh: str) -> None:
     transaction.run("DELETE FROM channels_guess WHERE at <= :fresh", fresh=fresh)
 
 
-def _let_in(transaction: Transaction, row: Row, now: datetime) -> None:
+def _let_in(transaction: Transaction, row: Row, now: datetime, *, guest: bool) -> None:
     who = {"channel": row["channel"], "user": row["person"]}
     transaction.run("DELETE FROM channels_code WHERE channel = :channel AND person = :user", **who)
     transaction.run("DELETE FROM channels_guess")
     transaction.run(
-        "INSERT INTO channels_person (channel, person, name, since) VALUES (:channel, :user, :name, :now) "
-        "ON CONFLICT (channel, person) DO UPDATE SET name = excluded.name",
+        "INSERT INTO channels_person (channel, person, name, since, guest) "
+        "VALUES (:channel, :user, :name, :now, :guest) "
+        "ON CONFLICT (channel, person) DO UPDATE SET name = excluded.name, guest = excluded.guest",
         **who,
         name=row["name"],
         now=now.isoformat(),
+        guest=int(guest),
     )
     transaction.run(
         "INSERT INTO channels_chat (channel, chat, person, conversation) VALUES (:channel, :chat, :user, '') "
@@ -207,4 +216,5 @@ def _person(row: Row) -> PairedPerson:
         name=row["name"],
         since=datetime.fromisoformat(row["since"]),
         code=row["code"],
+        guest=bool(row["guest"]),
     )

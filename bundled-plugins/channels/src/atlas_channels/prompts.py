@@ -69,6 +69,11 @@ class Prompts:
         """Whether a question still waits for its answer."""
         return await self._pending(question) is not None
 
+    async def is_for_owner(self, id: str) -> bool:
+        """Whether a question is the owner's alone to answer, as an approval is, or not there any more."""
+        question = await self._pending(id)
+        return question is None or question.kind != "question"
+
     async def press(self, channel: str, id: str, index: int, by: str) -> str | None:
         """Answer by a button; return what is said in the buttons' place, or None when that answered nothing."""
         shown = await self._shown(id, channel)

@@ -31,5 +31,6 @@ SCHEMA = Schema(
                 "CREATE TABLE channels_cursor (name TEXT PRIMARY KEY, number INTEGER NOT NULL)",
             ),
         ),
+        Migration(2, ("ALTER TABLE channels_person ADD COLUMN guest INTEGER NOT NULL DEFAULT 0",)),
     )
 )

@@ -94,13 +94,13 @@ def open_home(atlas_app: Callable[..., AbstractAsyncContextManager[Any]], world:
     return opened
 
 
-async def let_in(app: Any, channel: FakeChannel, *users: str) -> None:
+async def let_in(app: Any, channel: FakeChannel, *users: str, guest: bool = False) -> None:
     """Pair people, as they would: a message, its code, the owner's approval."""
     people = app.services.need(PAIRING)
     for user in users:
         await channel.says("Hello?", user=user)
         code = next(one.code for one in await people.list() if one.user == user)
-        await people.approve(code)
+        await people.approve(code, guest=guest)
         await channel.until_shown(user, "You are let in")
 
 

@@ -205,6 +205,7 @@ def test_the_commands_do_what_they_say(run_pairing: Callable[..., Any]) -> None:
     assert "Ada" in said.output
     assert run_pairing("approve", "WRONG").exit_code == 1
     assert run_pairing("approve", code).output == "Ada (ada) may talk to Atlas on fake.\n"
+    assert "a guest" not in run_pairing("list").output
     assert '"since"' in run_pairing("list", "--json").output
     assert run_pairing("forget", "fake", "ada").output == "ada may no longer talk to Atlas on fake.\n"
     assert run_pairing("list").output.startswith("Nobody was let in yet.")

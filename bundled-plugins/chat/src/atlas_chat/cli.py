@@ -51,11 +51,14 @@ def chat(
             talk.begin({"id": new_id(), "folder": where, "provider": provider, "model": name, "auto_mode": not no_auto})
         try:
             if prompt is not None:
-                raise typer.Exit(int(talk.say(prompt)))
+                talk.catch_up()
+                code = talk.say(prompt)
+                talk.drain()
+                raise typer.Exit(int(code))
             screen.greet(talk.conversation, client.request("home.show"))
             if conversation is not None:
                 talk.join()
-            while (line := screen.ask_line()) is not None:
+            while (line := _ask_line(talk, screen)) is not None:
                 if line.strip():
                     talk.say(line)
         except ServerError:
@@ -63,3 +66,11 @@ def chat(
             raise
         screen.leave(talk.conversation["id"])
     raise typer.Exit(int(ExitCode.DONE))
+
+
+def _ask_line(talk: Talk, screen: Screen) -> str | None:
+    """Return what the person types, with what happened meanwhile shown before it and after."""
+    talk.drain()
+    line = screen.ask_line()
+    talk.drain()
+    return line

@@ -15,6 +15,7 @@ from .keyboard import forget_typed_ahead, read_line, read_message
 RESULT_CHARS = 100
 RECALL_CHARS = 200
 ARGUMENT_CHARS = 80
+REVIEW_LINES = 40
 
 
 class Screen(Protocol):
@@ -97,8 +98,9 @@ class TextScreen:
             case "notice.given":
                 self.say(params["text"])
             case "review.summary":
-                self._close_line()
-                self.say(params["line"])
+                from atlas_sdk.events import review_text
+
+                self.say(review_text(params["line"], params["changes"], most_lines=REVIEW_LINES))
             case "turn.ended":
                 self._close_line()
                 turn = params["turn"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from atlas_sdk.client import Client, Notification
@@ -11,6 +12,11 @@ from atlas_sdk.ids import new_id
 from .screen import Screen
 
 STOP_SECONDS = 10.0
+NEWS = ("notice.given", "review.summary")
+DRAIN_SECONDS = 0.05
+"""What was sent already is there by then; what is still to come is shown with the next line."""
+DRAINED = 500
+LOOKED_BACK = 50
 RECALLED = 4
 
 
@@ -22,6 +28,8 @@ class Talk:
         self._screen = screen
         self.conversation: dict[str, Any] = {}
         self._turn = ""
+        self._number = 0
+        self._later: deque[Notification] = deque()
 
     def begin(self, draft: dict[str, Any]) -> None:
         """Start a conversation."""
@@ -34,13 +42,42 @@ class Talk:
             if not found:
                 raise NotFoundError("There is no conversation yet.", hint="Start one with: atlas chat.")
             id = found[0]["id"]
-        self.conversation = self._client.request("conversation.get", {"conversation": id})["conversation"]
+        found = self._client.request("conversation.get", {"conversation": id})
+        self.conversation, self._number = found["conversation"], found.get("number", 0)
+
+    def catch_up(self) -> None:
+        """Show what happened here since the last turn ended, such as what a review kept: nobody was told of it."""
+        if not self._number:
+            return
+        after = max(0, self._number - LOOKED_BACK)
+        params = {"conversation": self.conversation["id"], "after": after}
+        news: list[Notification] = []
+        for one in self._client.request("event.list", params)["events"]:
+            told = dict(one["event"])
+            kind = told.pop("type")
+            numbers = {"number": one["number"], "conversation_number": one["conversation_number"]}
+            news = [] if kind == "turn.ended" else [*news, Notification(kind, {**told, **numbers})]
+        for event in news:
+            if event.method in NEWS:
+                self._screen.show(event)
+
+    def drain(self) -> None:
+        """Show the news that came, without waiting for any; the rest is kept for the next turn."""
+        for _ in range(DRAINED):
+            event = self._client.next_notification(timeout=DRAIN_SECONDS)
+            if event is None:
+                return
+            if event.method in NEWS and self._concerns(event):
+                self._screen.show(event)
+            else:
+                self._later.append(event)
 
     def join(self) -> None:
         """Show where the conversation stands, and follow a turn that runs to its end, its questions among it."""
         id = self.conversation["id"]
         history = self._client.request("conversation.history", {"conversation": id, "limit": RECALLED})["messages"]
         self._screen.recall(self.conversation, history)
+        self.catch_up()
         turn = self._client.request("conversation.get", {"conversation": id})["turn"]
         if turn is not None:
             self._screen.say("A turn is running here.")
@@ -61,8 +98,8 @@ class Talk:
         self._turn = turn
         while True:
             try:
-                event = self._client.next_notification(timeout=None)
-                if event is None or event.params.get("conversation") != id:
+                event = self._later.popleft() if self._later else self._client.next_notification(timeout=None)
+                if event is None or not self._concerns(event):
                     continue
                 ended = self._follow(event, message, stopping=stopping)
                 if ended is not None:
@@ -73,6 +110,11 @@ class Talk:
                 stopping = True
                 self._screen.say("Stopping…")
                 self._client.request("turn.stop", {"conversation": id}, timeout=STOP_SECONDS)
+
+    def _concerns(self, event: Notification) -> bool:
+        """Whether an event is of this conversation, or a notice that is for everybody."""
+        of = event.params.get("conversation")
+        return of == self.conversation["id"] or (of is None and event.method == "notice.given")
 
     def _follow(self, event: Notification, message: str, *, stopping: bool) -> ExitCode | None:
         """Show an event; return how the turn ended that took the message, or the one that was stopped before."""

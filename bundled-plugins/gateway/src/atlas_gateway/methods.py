@@ -24,6 +24,7 @@ from atlas_sdk.services.store import STORE
 from atlas_sdk.services.wire import WIRE
 from atlas_sdk.values import Json
 
+from .copies import Copies
 from .gateway import GATEWAY, is_loopback
 from .settings import ServerSettings
 
@@ -100,7 +101,10 @@ class MessageSend(ConversationId):
 
 
 class EventList(Params):
-    """Durable events after a number: the home's, or a conversation's own."""
+    """Durable events after a number: the home's, or a conversation's own.
+
+    Those of the copies that background reviews work on are only there for whoever names the copy.
+    """
 
     after: int = Field(ge=0, lt=2**63)
     conversation: str | None = None
@@ -157,10 +161,11 @@ class Conversations(BaseModel):
 
 
 class ConversationState(BaseModel):
-    """A conversation, and the turn that runs in it."""
+    """A conversation, the turn that runs in it, and the number of its last event."""
 
     conversation: Conversation
     turn: Turn | None = None
+    number: int = 0
 
 
 class Messages(BaseModel):
@@ -211,6 +216,7 @@ class WireSchema(BaseModel):
 def methods(ctx: PluginContext) -> list[Method]:
     """Return the methods."""
     services = ctx.services
+    copies = Copies(services)
 
     async def conversation_create(params: ConversationCreate, caller: Caller) -> BaseModel:
         draft = ConversationDraft(**params.model_dump(exclude={"id"}), origin=Origin(kind="client", name=caller.name))
@@ -219,7 +225,9 @@ def methods(ctx: PluginContext) -> list[Method]:
     async def conversation_get(params: ConversationId, caller: Caller) -> BaseModel:
         conversations = services.need(CONVERSATIONS)
         found = await conversations.get(params.conversation)
-        return ConversationState(conversation=found, turn=await conversations.running(found.id))
+        turn = await conversations.running(found.id)
+        number = await services.need(STORE).last_number(found.id)
+        return ConversationState(conversation=found, turn=turn, number=number)
 
     async def conversation_list(params: ConversationList, caller: Caller) -> BaseModel:
         found = await services.need(CONVERSATIONS).list(**dict(params))
@@ -252,7 +260,15 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Done(done=await services.need(CONVERSATIONS).stop(params.conversation))
 
     async def event_list(params: EventList, caller: Caller) -> BaseModel:
-        return Events(events=await services.need(STORE).events(**dict(params)))
+        store = services.need(STORE)
+        if params.conversation is not None:
+            return Events(events=await store.events(**dict(params)))
+        found: list[NumberedEvent] = []
+        after = params.after
+        while len(found) < params.limit and (page := await store.events(after=after, limit=params.limit)):
+            found += [one for one in page if not await copies.holds(one.event.conversation)]
+            after = page[-1].number
+        return Events(events=tuple(found[: params.limit]))
 
     async def plugin_list(params: Nothing, caller: Caller) -> BaseModel:
         home, plugins = services.need(HOME), services.need(PLUGINS)

@@ -27,6 +27,7 @@ from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
 from atlas_sdk.values import Json, read_json
 
+from .copies import Copies
 from .outbox import Outbox
 from .routes import ROUTES
 
@@ -49,7 +50,10 @@ class BrokenFrameError(AtlasError):
 
 
 class Initialize(BaseModel):
-    """The first request. ``after`` is the last event number the client has; what came since is sent at once."""
+    """The first request. ``after`` is the last event number the client has; what came since is sent at once.
+
+    ``reviews`` asks for what happens in the copies that background reviews work on, too.
+    """
 
     model_config = ConfigDict(extra="ignore")
     client: str
@@ -57,6 +61,7 @@ class Initialize(BaseModel):
     protocol: int
     token: str | None = None
     after: int | None = None
+    reviews: bool = False
 
 
 class Initialized(BaseModel):
@@ -88,6 +93,7 @@ class Wire:
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
         self.token = ""
+        self.copies = Copies(ctx.services)
         self._sessions: set[Session] = set()
         self._frames: dict[int, tuple[NumberedEvent, str]] = {}
         self._described: tuple[dict[str, Method], Json] | None = None
@@ -169,6 +175,7 @@ class Session:
         self._in_flight = 0
         self._answering = anyio.Lock()
         self._first_id: Json = None
+        self._reviews = False
         self.id = new_id()
         self.name = ""
 
@@ -260,6 +267,7 @@ class Session:
             if self._guest is not None:
                 self._guest.let_in()
             self.name = params.client[:80]
+            self._reviews = params.reviews
             home, store = self._ctx.services.need(HOME), self._ctx.services.need(STORE)
             recovery = self._ctx.services.get(RECOVERY)
             number = await store.last_number()
@@ -293,16 +301,20 @@ class Session:
             async with events.subscribe() as feed:
                 while missed := await store.events(after=sent):
                     for event in missed:
-                        await outbound.send(self._wire.frame(event))
+                        await self._send_event(outbound, event)
                         sent = event.number
                 async for event in feed:
                     if event.number == 0:
-                        await outbound.send(self._wire.frame(event))
+                        await self._send_event(outbound, event)
                     elif event.number > sent:
-                        await outbound.send(self._wire.frame(event))
+                        await self._send_event(outbound, event)
                         sent = event.number
                     if feed.behind:
                         break  # the queue overflowed: what was dropped is read from the store
+
+    async def _send_event(self, outbound: Outbox, event: NumberedEvent) -> None:
+        if self._reviews or not await self._wire.copies.holds(event.event.conversation):
+            await outbound.send(self._wire.frame(event))
 
     async def _answer(self, outbound: Outbox, request: dict[str, Any]) -> None:
         id, name = request.get("id"), str(request.get("method"))

@@ -13,6 +13,7 @@ from atlas_sdk.services.store import STORE
 
 from . import facts, revisions
 from .categories import SHEETS
+from .chosen import CONVERSATIONS_HINT, check_agent, check_chosen
 from .prompt_files import MAIN
 from .review import Outcome, Reviewer, matching, unreviewed
 from .revisions import Resource, Revision
@@ -124,9 +125,10 @@ def methods(system: Facts) -> list[Method]:
 
     async def list_unreviewed(params: Chosen, caller: Caller) -> BaseModel:
         _in_use(system)
-        found = await system.ctx.services.need(STORE).read(
-            lambda view: matching(view, unreviewed(view), **params.model_dump())
-        )
+        store, chosen = system.ctx.services.need(STORE), params.model_dump()
+        found = await store.read(lambda view: matching(view, unreviewed(view), **chosen))
+        if not found:
+            await store.read(lambda view: check_chosen(view, **chosen))
         rows = tuple(Unreviewed(id=one.id, conversation=key_of(one), agent=one.agent) for one in found)
         return UnreviewedList(conversations=rows)
 
@@ -134,7 +136,7 @@ def methods(system: Facts) -> list[Method]:
         _in_use(system)
         conversation = await system.ctx.services.need(STORE).get(Conversation, params.conversation)
         if conversation is None:
-            raise NotFoundError(f"There is no conversation {params.conversation[:60]!r}.")
+            raise NotFoundError(f"There is no conversation {params.conversation[:60]!r}.", hint=CONVERSATIONS_HINT)
         return await Reviewer(system).review(conversation, forced=params.now)
 
     async def restore(params: FactId, caller: Caller) -> BaseModel:
@@ -158,6 +160,8 @@ def methods(system: Facts) -> list[Method]:
         found = await system.ctx.services.need(STORE).read(
             lambda view: revisions.history(view, params.agent, name, limit=params.limit)
         )
+        if not found:
+            await system.ctx.services.need(STORE).read(lambda view: check_agent(view, params.agent))
         return RevisionList(revisions=found)
 
     async def show(params: RevisionRequest, caller: Caller) -> Revision:

@@ -60,7 +60,7 @@ class PromptFiles:
         texts = [sheet_text(sheet, found, who) for sheet in SHEETS]
         if who.owner == OWNER and has_files(who.agent) and not here:
             texts = await self._texts(who.agent, texts)
-        return snapshot(*texts)
+        return snapshot(*texts, owner=who.owner == OWNER)
 
     async def _texts(self, agent: str, rendered: Sequence[str]) -> list[str]:
         """Return what the files of an agent say, made anew first where they are behind."""

@@ -17,7 +17,7 @@ from .admission import RefusedFactError
 from .carrying import draft_of, known_of
 from .guidance import GUIDANCE
 from .prompt_files import PromptFiles
-from .rendering import line_of
+from .rendering import line_of, without_snapshot
 from .scopes import Who
 from .shelf import NAME, Shelf, differences
 
@@ -54,6 +54,9 @@ class Facts:
 
     async def snapshot(self, conversation: Conversation) -> str:
         return await self.files.snapshot(await self.who(conversation)) if has_memory(conversation) else ""
+
+    def for_guests(self, instructions: str) -> str:
+        return without_snapshot(instructions)
 
     async def known(self) -> tuple[Known, ...]:
         there = await self.ctx.services.need(STORE).read(facts.live)

@@ -81,12 +81,14 @@ def atlas_instructions(ctx: PluginContext) -> list[Section]:
 
 @hookimpl
 def atlas_hooks(ctx: PluginContext) -> list[Hook]:
+    from .discreet import Discreet
+    from .last_word import LastWord
     from .outgoing import Outgoing
+    from .self_check import SelfCheck
     from .slot import SLOT
-    from .watch import Watch
 
     slot = ctx.services.need(SLOT)
-    return [Watch(slot), Outgoing(slot)]
+    return [LastWord(slot), Outgoing(slot), Discreet(slot), SelfCheck(slot)]
 
 
 @hookimpl

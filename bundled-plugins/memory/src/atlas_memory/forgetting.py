@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
 from atlas_sdk.services.home import HOME
@@ -20,6 +21,9 @@ from .receipts import digest
 
 if TYPE_CHECKING:
     from .slot import Slot
+
+_ID = re.compile(r"note-[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What an id of something known looks like: nobody says one in a sentence that is to be forgotten."""
 
 
 class Found(Frozen):
@@ -57,6 +61,8 @@ async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
         ]
     if phrase.is_in(await anyio.to_thread.run_sync(slot.soul.text)):
         found.append(Found(place="soul", id="soul", where="SOUL.md", text=text, by_hand=True))
+    if not found and _ID.fullmatch(text):
+        raise NotFoundError(f"Nothing that is known has the id {text!r}.", hint="atlas memory list shows the ids.")
     return phrase.text, tuple(found)
 
 

@@ -26,7 +26,7 @@ from .guidance import GUIDANCE
 from .places import USER as USER_PLACE
 from .places import Place, every_place, has_memory, notes_of, place_of
 from .receipts import digest
-from .snapshot import block
+from .snapshot import block, without_profile
 
 NAME = "notes"
 
@@ -75,6 +75,9 @@ class Notes:
         profile = None if await self._books.guests_read(conversation) else USER_PLACE
         places = [place for place in (profile, notes_of(conversation.agent)) if place is not None]
         return await anyio.to_thread.run_sync(self._snapshot, places)
+
+    def for_guests(self, instructions: str) -> str:
+        return without_profile(instructions)
 
     def _snapshot(self, places: Sequence[Place]) -> str:
         blocks = []

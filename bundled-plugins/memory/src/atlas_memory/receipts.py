@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -61,15 +62,11 @@ async def last_of_each_place(store: StoreService, system: str) -> tuple[Receipt,
     return await store.read(work)
 
 
-async def since(store: StoreService, conversation: str, at: datetime) -> int:
-    """Return how many receipts a conversation got since a moment."""
+async def of_calls(store: StoreService, calls: Sequence[str]) -> frozenset[str]:
+    """Return those of these calls that have a receipt."""
 
-    def work(reading: Reading) -> int:
-        rows = reading.rows(
-            "SELECT count(*) AS count FROM memory_receipt WHERE conversation = :conversation AND at >= :at",
-            conversation=conversation,
-            at=at.isoformat(),
-        )
-        return int(rows[0]["count"])
+    def work(reading: Reading) -> frozenset[str]:
+        sql = "SELECT call_id FROM memory_receipt WHERE call_id IN (SELECT value FROM json_each(:calls))"
+        return frozenset(str(row["call_id"]) for row in reading.rows(sql, calls=json.dumps(calls)))
 
     return await store.read(work)

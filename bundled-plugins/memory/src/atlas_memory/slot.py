@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -20,6 +21,7 @@ from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.memory import Switched
 from atlas_sdk.services.store import STORE
+from atlas_sdk.services.tools import TOOLS
 
 from . import receipts
 from .files import write_whole
@@ -52,6 +54,8 @@ class Slot:
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
+        self.untold = False
+        """Whether no conversation was told of it yet."""
         self.forgotten: list[tuple[Phrase, datetime, bool]] = []
         """What was forgotten since this start, when, and whether in conversations, too. It is kept nowhere else."""
 
@@ -69,6 +73,22 @@ class Slot:
         home = self.services.get(HOME)
         found = [one.item for one in home.added("atlas_memories")] if home is not None else [self.notes]
         return tuple(sorted(found, key=lambda one: one.name))
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that brings the system in use."""
+        home = self.services.get(HOME)
+        found = home.added("atlas_memories") if home is not None else ()
+        return next((one.plugin for one in found if one.name == self.system), self.ctx.name)
+
+    def write_tools(self) -> frozenset[str]:
+        """Return the tools that write the memory in use."""
+        home = self.services.get(HOME)
+        manifests = home.manifests() if home is not None else ()
+        tools = self.services.get(TOOLS)
+        named = {name for one in manifests if one.name == self.plugin for name in one.tools}
+        found = {name: tools.find(name) for name in named} if tools is not None else {}
+        return frozenset(name for name, tool in found.items() if tool is not None and not tool.read_only)
 
     def in_use(self) -> MemorySystem | None:
         """Return the system in use, or None where no plugin that is on brings it."""
@@ -148,17 +168,34 @@ class Slot:
             self.ctx.logger.warning("Memory differs from what was acknowledged", extra={"said": said})
         told = self.ctx.data_folder / "differences-told"
         text = "\n".join(self.differences)
-        before = await anyio.to_thread.run_sync(lambda: told.read_text() if told.exists() else "")
+        before = await anyio.to_thread.run_sync(_read, told)
         if text != before:
             # Doctor says it for as long as it is so; the user is told of it once.
             await store.commit([], [Noticed(text=said) for said in self.differences])
             await anyio.to_thread.run_sync(write_whole, told, text)
+        self.untold = bool(text) and text != await anyio.to_thread.run_sync(_read, self._heard)
+
+    async def tell_differences(self, conversation: str) -> None:
+        """Say in a conversation what the self-check found, once: who talks there sees no notice of the home's."""
+        self.untold = False
+        text = "\n".join(self.differences)
+        notices = [Noticed(conversation=conversation, text=said) for said in self.differences]
+        await self.services.need(STORE).commit([], notices)
+        await anyio.to_thread.run_sync(write_whole, self._heard, text)
+
+    @property
+    def _heard(self) -> Path:
+        return self.ctx.data_folder / "differences-heard"
 
 
 def owned(message: Message) -> str:
     """Return what the owner typed in a message, without what a guest said or what was read."""
     typed = [part for part in message.parts if isinstance(part, TextPart) and part.trust == "owner" and not part.source]
     return " ".join(part.text for part in typed) if message.sender.kind == "person" else ""
+
+
+def _read(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
 
 
 SLOT: ServiceKey[Slot] = ServiceKey("memory", 1)

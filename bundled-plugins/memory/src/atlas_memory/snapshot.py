@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from atlas_sdk.screening import screen
 
 from .entries import SEPARATOR, usage
-from .places import Place
+from .places import USER, Place
 
 _RULE = "═" * 46
+_PROFILE, _NOTES = f"{_RULE}\n{USER.title} [", f"{_RULE}\nMEMORY (your personal notes) ["
 _TIMES = 2
 """An edit by hand may go past the limit; what goes past this many times the limit does not ride on every call."""
 
@@ -27,6 +28,16 @@ def block(place: Place, entries: Sequence[str]) -> str:
         room -= len(text)
         shown.append(text)
     return f"{_RULE}\n{place.title} [{usage(entries, place.limit)}]\n{_RULE}\n{SEPARATOR.join(shown)}"
+
+
+def without_profile(instructions: str) -> str:
+    """Return instructions without the profile, which stands before the notes, where there are any, and these last."""
+    start = instructions.find(_PROFILE)
+    if start < 0:
+        return instructions
+    # The last heading of the notes: an entry that looks like one must not end what is cut.
+    end = instructions.rfind(_NOTES)
+    return f"{instructions[:start]}{instructions[end:]}" if end > start else instructions[:start].rstrip()
 
 
 def _shown(place: Place, entry: str) -> str:

@@ -20,6 +20,10 @@ from .slot import Slot
 
 FAILURES = 3
 """This many in a row, and the agent is told to stop: a fact can be saved later, and the user waits."""
+NOT_HERE = (
+    "Nothing was saved: a guest reads along here, and the entries of the profile are not shown. The owner can "
+    "have that done in a conversation of their own."
+)
 _STOP = f" That is {FAILURES} failures or more in a row. Stop trying and answer the user; it can be saved later."
 _ACTIONS: tuple[str, ...] = get_args(Action)
 _DESCRIPTION = """Add, replace or remove entries of your memory. Prefer operations: all of one call or none is done, \
@@ -93,16 +97,56 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if why := await slot.may_learn(one.content, conversation=conversation.id, review=reviewing):
             raise ToolError(f"Nothing was saved. {why}")
     target = str(arguments["target"])
-    of_others = reviewing and await _is_of_others(slot, operations, conversation)
+    guests = not reviewing and await slot.guests_read(conversation)
+    if guests and await _is_guests_turn(slot, conversation.id):
+        return await _for_owner(slot, place, operations, conversation, "a guest speaks in this turn")
+    of_others = (reviewing or guests) and await _is_of_others(slot, operations, conversation)
+    if guests and of_others:
+        return await _for_owner(slot, place, operations, conversation, "it has the words of a guest, a page or a file")
     if of_others or (reviewing and any(one.action != "add" for one in operations)):
         id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
         why = " It has the words of a page or file, not the user's." if of_others else ""
         return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
+    if guests and place.about == "user" and any(one.action != "add" for one in operations):
+        raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
-        written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+        try:
+            written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
+        except ToolError:
+            if guests and place.about == "user":  # what it says of the entries is not for a guest to read
+                raise ToolError(NOT_HERE) from None
+            raise
     return _said(target, place, operations, written)
+
+
+async def _is_guests_turn(slot: Slot, conversation: str) -> bool:
+    """Whether a turn is not the owner's own: a guest said something in it, or the owner did not."""
+    conversations = slot.services.need(CONVERSATIONS)
+    turn = await _turn(slot, conversation)
+    path = await conversations.path(conversation)
+    heard = [one for one in path if one.turn == turn and one.role == "user" and one.sender.kind == "person"]
+    trusts = {getattr(part, "trust", "owner") for message in heard for part in message.parts}
+    return not heard or "guest" in trusts
+
+
+async def _for_owner(
+    slot: Slot, place: Place, operations: Sequence[Operation], conversation: Conversation, why: str
+) -> str:
+    """Have the owner decide what a guest has a part in. Nothing of what is there is said, not even that it is there."""
+    if any(one.action != "add" for one in operations):
+        raise ToolError(
+            f"Nothing was saved: {why}, and what is kept is the owner's to change. They can say it in a conversation "
+            "of their own."
+        )
+    try:
+        await slot.proposals.propose(place, operations, conversation=conversation.id)
+    except ToolError:
+        raise ToolError(
+            "Nothing was saved, and nothing was proposed: it cannot be kept beside what the owner has."
+        ) from None
+    return f"Proposed, not applied: {why}, so it waits for the owner. Do not repeat it."
 
 
 async def _is_of_others(slot: Slot, operations: Sequence[Operation], conversation: Conversation) -> bool:

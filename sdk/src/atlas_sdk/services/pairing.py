@@ -10,13 +10,17 @@ from . import ServiceKey
 
 
 class PairedPerson(Frozen):
-    """Somebody let in, or waiting with a ``code`` until it expires."""
+    """Somebody let in, or waiting with a ``code`` until it expires.
+
+    What a ``guest`` says is a guest's: it approves nothing, and nothing of the owner's memory is read or written by it.
+    """
 
     channel: str
     user: str
     name: str
     since: datetime
     code: str = ""
+    guest: bool = False
 
 
 class PairingService(Protocol):
@@ -25,8 +29,11 @@ class PairingService(Protocol):
     async def list(self) -> tuple[PairedPerson, ...]:
         """Return those let in and those waiting."""
 
-    async def approve(self, code: str) -> PairedPerson:
-        """Let in whoever holds a code. Raises NotFoundError for one that is unknown, used or over."""
+    async def approve(self, code: str, *, guest: bool = False) -> PairedPerson:
+        """Let in whoever holds a code, as yourself or as a guest.
+
+        Raises NotFoundError for a code that is unknown, used or over.
+        """
 
     async def forget(self, channel: str, user: str) -> None:
         """Remove somebody. Raises NotFoundError when nobody of that id is let in."""

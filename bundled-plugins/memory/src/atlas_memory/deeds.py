@@ -1,0 +1,108 @@
+"""What a turn did so far to the memory and elsewhere, read from the books: no answer is believed over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas_sdk.messages import Message, TextPart, ToolResultPart
+from atlas_sdk.records import Call, Turn
+from atlas_sdk.screening import screen
+from atlas_sdk.services.store import STORE
+from atlas_sdk.services.tools import TOOLS
+
+from . import receipts
+from .provenance import words
+from .slot import Slot
+
+SHOWN_CHARS = 80
+SAME_SHARE = 0.5
+"""A call that failed and one after it are of one thing where they share this much: it was tried again."""
+_PROPOSED, _THERE = "Proposed", "Nothing to change"
+_KEEPS = ("memor", "remember", "skill", "note")
+_TALKS = frozenset({"questions"})
+"""Plugins whose tools write nothing, though they are not for reading either."""
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """``kept``: something is in memory, by a receipt, or was found there. ``waits``: it was only proposed.
+
+    ``missing`` is what calls of the memory's tools failed to write, for people. ``wrote`` says that another tool did
+    something, and ``taught`` that it was one that remembers, such as a skill's.
+    """
+
+    kept: bool = False
+    waits: bool = False
+    missing: tuple[str, ...] = ()
+    wrote: bool = False
+    taught: bool = False
+
+
+async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
+    """Return what a turn did."""
+    store = slot.services.need(STORE)
+    calls = await store.find(Call, turn=turn.id)
+    said = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="tool")
+    answers = {part.call: part for message in said for part in message.parts if isinstance(part, ToolResultPart)}
+    mine = [call for call in calls if call.plugin == slot.plugin and not _reads(slot, call)]
+    done = [call for call in mine if call.outcome == "ok"]
+    booked = await receipts.of_calls(store, [call.id for call in done])
+    there = [call for call in done if _text(answers.get(call.call)).startswith(_THERE)]
+    others = [call for call in calls if call.outcome == "ok" and call.plugin not in (slot.plugin, *_TALKS)]
+    others = [call for call in others if not _reads(slot, call)]
+    return Deeds(
+        kept=bool(booked or there),
+        waits=any(_text(answers.get(call.call)).startswith(_PROPOSED) for call in done),
+        missing=tuple(_missing(mine)),
+        wrote=bool(others),
+        taught=any(any(word in one.tool for word in _KEEPS) or "SOUL.md" in str(one.arguments) for one in others),
+    )
+
+
+def _reads(slot: Slot, call: Call) -> bool:
+    tools = slot.services.get(TOOLS)
+    tool = tools.find(call.tool) if tools is not None else None
+    return tool is not None and tool.read_only
+
+
+def _text(result: ToolResultPart | None) -> str:
+    parts = result.content if result is not None else ()
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _missing(calls: Sequence[Call]) -> Iterator[str]:
+    """Yield what failed calls were to write and no later one wrote, each once."""
+    seen: set[str] = set()
+    for at, call in enumerate(calls):
+        if call.outcome == "ok":
+            continue
+        later = [text for other in calls[at + 1 :] if other.outcome == "ok" for text in _wanted(other.arguments)]
+        for text in _wanted(call.arguments):
+            if text not in seen and not any(_same(text, other) for other in later):
+                seen.add(text)
+                yield _shown(text)
+
+
+def _wanted(arguments: Any) -> Iterator[str]:
+    """Yield what a call is to write: texts, and for a removal what it removes."""
+    given = arguments if isinstance(arguments, dict) else {}
+    listed = given.get("operations")
+    for one in listed if isinstance(listed, list) and listed else [given]:
+        if isinstance(one, dict):
+            text = one.get("content") or one.get("new_text") or one.get("value") or one.get("old_text")
+            if isinstance(text, str) and text.strip():
+                yield " ".join(text.split())
+
+
+def _same(text: str, other: str) -> bool:
+    first, second = words(text), words(other)
+    smaller = min(len(first), len(second))
+    return text == other or (smaller > 0 and len(first & second) >= SAME_SHARE * smaller)
+
+
+def _shown(text: str) -> str:
+    if found := screen(text):
+        return f"an entry that was refused ({found.family})"  # its words may be a secret, and go to a chat
+    return f"“{text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS].rstrip() + '…'}”"

@@ -1,0 +1,245 @@
+"""No answer that says "saved" is the last word of a turn in which nothing was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas_memory.last_word import NOTHING
+from atlas_sdk.messages import Message, Sender, TextPart
+from atlas_sdk.providers import ModelRequest
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.events import EVENTS
+from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Failure, Reply, call, say
+
+from .conftest import Model, OpenApp, start, turn
+
+pytestmark = pytest.mark.anyio
+TEA = {"target": "user", "action": "add", "content": "Likes tea."}
+KEY = {"target": "user", "action": "add", "content": "pass" + "word: Zx9!kLm3"}
+
+
+def wants(arguments: dict[str, Any], *more: dict[str, Any], text: tuple[str, ...] = ()) -> Reply:
+    return Reply(text=text, calls=tuple(call("memory", one) for one in (arguments, *more)))
+
+
+def answers(path: tuple[Message, ...]) -> list[str]:
+    return [message.text() for message in path if message.role == "assistant" and message.text()]
+
+
+def told(model: Model, at: int = -1) -> str:
+    """Return the last message of a request."""
+    return str(model.provider.requests[at].messages[-1].text())
+
+
+async def test_a_claim_is_held_back_and_the_model_writes_after_all(opened: OpenApp, model: Model) -> None:
+    model.provider.add("I've saved that to your profile.", wants(TEA), "Saved: you like tea.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea.")
+        text = (app.home.folder / "memory" / "USER.md").read_text()
+
+    assert told(model, 1) == f"{NOTHING} Write it with `memory`, or correct what you said."
+    assert answers(path) == ["Saved: you like tea."]
+    assert text == "Likes tea.\n"
+
+
+async def test_a_claim_that_is_taken_back_is_never_kept(opened: OpenApp, model: Model) -> None:
+    model.provider.add("Got it, I'll remember that.", "I have not saved it. Shall I?")
+    async with opened() as app:
+        path = await turn(app, await start(app), "I like tea.")
+
+    assert [message.role for message in path] == ["user", "assistant"]
+    assert answers(path) == ["I have not saved it. Shall I?"]
+
+
+async def test_a_claim_that_is_held_to_has_the_truth_under_it_wherever_it_is_read(
+    opened: OpenApp, model: Model
+) -> None:
+    model.provider.add("Saved!", say("It is ", "saved!"), "Hello.")
+    async with opened() as app:
+        streamed: list[str] = []
+        id = await start(app)
+
+        async def listen(task_status: Any) -> None:
+            async with app.services.need(EVENTS).subscribe() as feed:
+                task_status.started()
+                async for one in feed:
+                    if one.event.type == "model.restarted":
+                        streamed.clear()
+                    if one.event.type == "text.streamed":
+                        streamed.append(one.event.text)
+
+        async with anyio.create_task_group() as group:
+            await group.start(lambda *, task_status: listen(task_status))
+            path = await turn(app, id, "Remember that I like tea.")
+            group.cancel_scope.cancel()
+        stored = await app.services.need(STORE).find(Message, conversation=id, role="assistant")
+        await turn(app, id, "And now?")
+
+    said = f"It is saved!\n\n(Atlas: {NOTHING})"
+    assert answers(path) == [said]
+    assert [message.text() for message in stored] == [said]
+    assert "".join(streamed) == said
+    assert said in [message.text() for message in model.provider.requests[-1].messages]
+
+
+async def test_the_model_is_told_once_in_a_turn(opened: OpenApp, model: Model) -> None:
+    model.provider.add("Saved!", Reply(calls=(call("read_file", {"path": "no"}),)), "All saved to memory!")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea.")
+
+    assert len(model.provider.requests) == 3
+    assert answers(path) == [f"All saved to memory!\n\n(Atlas: {NOTHING})"]
+
+
+@pytest.mark.parametrize("said", ["Saved!", "I'll remember that.", "Gespeichert.", "I've saved that to your profile."])
+async def test_a_claim_with_a_receipt_stands(opened: OpenApp, model: Model, said: str) -> None:
+    model.provider.add(wants(TEA), said, wants(TEA), said)
+    async with opened() as app:
+        id = await start(app)
+        first = await turn(app, id, "Remember that I like tea.")
+        second = await turn(app, id, "Remember that I like tea.")  # it is there already
+
+    assert answers(first)[-1] == answers(second)[-1] == said
+    assert len(model.provider.requests) == 4
+
+
+async def test_a_receipt_of_the_turn_before_backs_nothing(opened: OpenApp, model: Model) -> None:
+    model.provider.add(wants(TEA), "Saved.", "Saved that, too!", "I did not save it.")
+    async with opened() as app:
+        id = await start(app)
+        await turn(app, id, "Remember that I like tea.")
+        path = await turn(app, id, "And that I like rain.")
+
+    assert answers(path)[-1] == "I did not save it."
+
+
+@pytest.mark.parametrize(("said", "stands"), [("Saved!", True), ("Saved to memory!", False)])
+async def test_what_a_file_tool_wrote_may_be_called_saved_but_no_memory(
+    opened: OpenApp, model: Model, said: str, *, stands: bool
+) -> None:
+    write = Reply(calls=(call("write_file", {"path": "list.txt", "content": "tea"}),))
+    model.provider.add(write, said, "I saved the list, nothing else.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Save my list.")
+
+    assert answers(path)[-1] == (said if stands else "I saved the list, nothing else.")
+
+
+async def test_what_one_of_two_calls_did_not_write_is_named(opened: OpenApp, model: Model) -> None:
+    long = {"target": "user", "action": "add", "content": "Rain. " * 300}
+    model.provider.add(wants(TEA, long), "Both facts are saved.", "Everything is saved!")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember both.")
+
+    assert told(model).startswith("Not saved to memory: “Rain. Rain.")
+    assert answers(path) == [answers(path)[-1]]
+    assert answers(path)[-1].startswith("Everything is saved!\n\n(Atlas: Not saved to memory: “Rain. Rain.")
+
+
+async def test_what_one_call_of_several_operations_did_not_write_is_named(opened: OpenApp, model: Model) -> None:
+    several = {
+        "target": "user",
+        "operations": [{"action": "add", "content": "Likes rain."}, {"action": "remove", "old_text": "coffee"}],
+    }
+    model.provider.add(wants(TEA), wants(several), "All three are saved.", "Done, all is well.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember all three.")
+
+    assert answers(path) == ["Done, all is well.\n\n(Atlas: Not saved to memory: “Likes rain.”, “coffee”.)"]
+
+
+async def test_an_answer_that_says_itself_what_was_not_saved_stands(opened: OpenApp, model: Model) -> None:
+    said = "I saved that you like tea, but the password could not be saved."
+    model.provider.add(wants(TEA, KEY), said)
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember both.")
+
+    assert answers(path) == [said]
+
+
+async def test_a_secret_that_was_refused_is_not_repeated(opened: OpenApp, model: Model) -> None:
+    model.provider.add(wants(TEA, KEY), "All saved!", "All saved!")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember both.")
+
+    assert (
+        answers(path)[-1] == "All saved!\n\n(Atlas: Not saved to memory: an entry that was refused (hardcoded-secret).)"
+    )
+
+
+async def test_what_was_written_at_a_second_try_is_not_missing(opened: OpenApp, model: Model) -> None:
+    long = {"target": "user", "action": "add", "content": "Prefers green tea in the morning. " * 50}
+    short = {"target": "user", "action": "add", "content": "Prefers green tea in the morning."}
+    model.provider.add(wants(long), wants(short), "Saved!")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that.")
+
+    assert answers(path) == ["Saved!"]
+
+
+async def test_a_claim_on_the_way_is_not_left_standing(opened: OpenApp, model: Model) -> None:
+    look = Reply(text=("I've saved that to memory.",), calls=(call("find_files", {"pattern": "*"}),))
+    model.provider.add(look, "There are no files.", "There are no files. I have not saved anything yet.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea, and look.")
+
+    assert answers(path)[-1] == "There are no files. I have not saved anything yet."
+
+
+async def test_an_answer_is_not_lost_when_the_model_does_not_answer_again(opened: OpenApp, model: Model) -> None:
+    model.provider.add("Saved!", Failure("key_refused"))
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea.")
+
+    assert answers(path) == [f"Saved!\n\n(Atlas: {NOTHING})"]
+
+
+async def test_a_claim_in_a_turn_that_was_stopped_is_told(opened: OpenApp, model: Model) -> None:
+    model.provider.add(Reply(text=("Saved to memory!", " And", " so"), idle_after=2))
+    async with opened() as app:
+        conversations, store = app.services.need(CONVERSATIONS), app.services.need(STORE)
+        id = await start(app)
+        await conversations.send(id, [TextPart(text="Remember tea.")], sender=Sender(kind="person"))
+        with anyio.fail_after(10):
+            while not model.provider.requests:
+                await anyio.sleep(0.01)
+            await anyio.sleep(0.05)
+            await conversations.stop(id)
+            await conversations.wait(id)
+            while not (said := [one.event for one in await store.events(after=0) if one.event.type == "notice.given"]):
+                await anyio.sleep(0.01)
+
+    assert [one.text for one in said] == [NOTHING]
+
+
+async def test_the_books_name_the_last_message_that_is_kept(opened: OpenApp, model: Model) -> None:
+    from atlas_sdk.records import ModelCall
+
+    model.provider.add("Saved!", "I did not save it.")
+    async with opened() as app:
+        id = await start(app)
+        path = await turn(app, id, "Remember that I like tea.")
+        calls = await app.services.need(STORE).find(ModelCall, conversation=id)
+
+    asked: list[ModelRequest] = model.provider.requests
+    assert [one.last_message for one in calls] == [path[0].id, path[0].id]
+    assert asked[1].messages[:-2] == asked[0].messages
+
+
+@pytest.mark.parametrize(("said", "stands"), [("Noted.", True), ("I have saved that to memory.", False)])
+async def test_where_nobody_spoke_to_note_a_thing_is_no_claim(
+    opened: OpenApp, model: Model, said: str, *, stands: bool
+) -> None:
+    model.provider.add(said, "I have not saved anything.")
+    async with opened() as app:
+        conversations, id = app.services.need(CONVERSATIONS), await start(app)
+        notice = Sender(kind="notice", name="shell")
+        await conversations.send(id, [TextPart(text="A command ended.", trust="outside")], sender=notice)
+        await conversations.wait(id)
+        path = await conversations.path(id)
+
+    assert answers(path) == [said if stands else "I have not saved anything."]
