@@ -210,6 +210,29 @@ def test_the_answer_is_on_standard_output_and_talk_about_it_is_not() -> None:
     assert "⛔ Not run." in talk.getvalue()
 
 
+def test_a_program_reads_no_answer_that_was_void() -> None:
+    screen, out, talk = text_screen()
+    for one in (
+        event("text.streamed", kind="text", text="Saved!"),
+        event("model.restarted", why="Nothing was saved, so the model is asked again."),
+        event("text.streamed", kind="text", text="Not saved."),
+        event("message.added", message={"role": "assistant", "parts": [{"type": "text", "text": "Not saved."}]}),
+        ended(),
+    ):
+        screen.show(one)
+
+    assert out.getvalue() == "Not saved.\n"
+    assert talk.getvalue() == "Nothing was saved, so the model is asked again.\n"
+
+
+def test_a_program_reads_what_there_was_of_an_answer_that_was_cut_short() -> None:
+    screen, out, _ = text_screen()
+    screen.show(event("text.streamed", kind="text", text="Half of"))
+    screen.show(ended())
+
+    assert out.getvalue() == "Half of\n"
+
+
 def test_an_answer_that_was_not_streamed_is_shown_whole() -> None:
     screen, out, _ = text_screen()
     screen.show(event("message.added", message={"role": "assistant", "parts": [{"type": "text", "text": "All."}]}))

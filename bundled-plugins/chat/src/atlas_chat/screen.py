@@ -41,13 +41,17 @@ class Screen(Protocol):
 
 
 class TextScreen:
-    """The answer on standard output, talk about it on standard error."""
+    """The answer on standard output, talk about it on standard error.
+
+    A person sees the answer as it comes. A program gets each once it is kept: what was void before its end is none.
+    """
 
     def __init__(self, out: TextIO, talk: TextIO, *, colour: bool) -> None:
         self._out = out
         self._talk = talk
         self._colour = colour
         self._streamed = False
+        self._held = ""
         self._line_open = False
         self.unasked = False
 
@@ -74,9 +78,13 @@ class TextScreen:
         params = event.params
         match event.method:
             case "text.streamed" if params["kind"] == "text":
-                self._write(params["text"])
-                self._streamed = True
+                if self._out.isatty():
+                    self._write(params["text"])
+                    self._streamed = True
+                else:
+                    self._held += params["text"]
             case "model.restarted":
+                self._held = ""
                 self._close_line()
                 self.say(params["why"])
                 self._streamed = False
@@ -84,7 +92,7 @@ class TextScreen:
                 if not self._streamed:
                     self._write("".join(part["text"] for part in params["message"]["parts"] if part["type"] == "text"))
                 self._close_line()
-                self._streamed = False
+                self._streamed, self._held = False, ""
             case "tool.called":
                 self._close_line()
                 self._dim(f"· {params['tool']} {_short(params['arguments'])}")
@@ -102,6 +110,8 @@ class TextScreen:
 
                 self.say(review_text(params["line"], params["changes"], most_lines=REVIEW_LINES))
             case "turn.ended":
+                self._write(self._held)  # of an answer that was cut short and not kept
+                self._held = ""
                 self._close_line()
                 turn = params["turn"]
                 if turn["state"] == "failed":
