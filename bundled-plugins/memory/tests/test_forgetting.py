@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_memory.phrase import FORGOTTEN, Phrase
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
+from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Reply, call

@@ -27,6 +27,7 @@ class Facts:
 
     name = NAME
     tools: tuple[str, ...] = ()
+    owns = ("memory_facts_*", "memory/*/*")
 
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -10,11 +10,12 @@ import anyio.to_thread
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
+from atlas_sdk.phrase import SHORTEST, Phrase
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE, Reading
 
 from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
-from .phrase import SHORTEST, Phrase
+from .looking import in_files, in_tables
 from .places import every_place
 from .receipts import digest
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Found(Frozen):
-    """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone."""
+    """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone.
+
+    ``stays`` says why nothing erases it there, and the way out.
+    """
 
     place: str
     id: str
@@ -31,6 +35,11 @@ class Found(Frozen):
     text: str
     asked: bool = False
     by_hand: bool = False
+    stays: str = ""
+
+    def goes(self, *, conversations: bool) -> bool:
+        """Whether it is erased."""
+        return not self.by_hand and not self.stays and (conversations or not self.asked)
 
 
 class Forgot(Frozen):
@@ -43,6 +52,12 @@ class Forgot(Frozen):
 
 async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     """Return the text itself, where an id was given, and every place that holds it."""
+    text, found = await _asked(slot, text)
+    return text, (*found, *await _looked(slot, Phrase(text), _owned(_places(slot))))
+
+
+async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
+    """Ask the memory systems, then every place that was added."""
     known = [(system, one) for system in slot.systems() for one in await system.known()]
     named = next((one for _, one in known if one.id == text), None)
     text = named.text if named is not None else text
@@ -52,19 +67,34 @@ async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     found = [_of(system, one) for system, one in known if phrase.is_in(one.text)]
     for forgetter in _forgetters(slot):
         found += [
-            Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked)
+            Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked, stays=one.stays)
             for one in await forgetter.find(text)
         ]
-    if phrase.is_in(await anyio.to_thread.run_sync(slot.soul.text)):
-        found.append(Found(place="soul", id="soul", where="SOUL.md", text=text, by_hand=True))
     return phrase.text, tuple(found)
+
+
+async def _looked(slot: Slot, phrase: Phrase, owns: Sequence[str]) -> list[Found]:
+    """Look through all that is owned by nobody."""
+    left = await slot.services.need(STORE).read(lambda reading: in_tables(reading, phrase, owns))
+    left += await anyio.to_thread.run_sync(in_files, slot.ctx.home, phrase, owns)
+    return [
+        Found(
+            place="elsewhere",
+            id=one.id,
+            where=one.where,
+            text=one.text,
+            by_hand=one.id.startswith("path:"),
+            stays=one.stays,
+        )
+        for one in left
+    ]
 
 
 async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     """Erase a text from every place, conversations only when asked, and keep that it is not to be learned again."""
-    text, found = await find(slot, text)
-    erased = [one for one in found if not one.by_hand and (conversations or not one.asked)]
-    left = tuple(one for one in found if one not in erased)
+    text, found = await _asked(slot, text)
+    erased = [one for one in found if one.goes(conversations=conversations)]
+    left = [one for one in found if one not in erased]
     entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
     # First, so that a crash in the middle leaves nothing that a review could teach again.
     said_in = await _said_in(slot, entries, found)
@@ -84,7 +114,18 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
         if traces:
             await forgetter.erase(text, traces)
     await slot.services.need(STORE).scrub()
-    return Forgot(text=text, erased=tuple(erased), left=left)
+    # Who said to have erased all is looked at like everybody else: what is there still is named.
+    named = {one.place for one in left}
+    left += await _looked(slot, Phrase(text), _owned(one for one in _places(slot) if one.name in named))
+    return Forgot(text=text, erased=tuple(erased), left=tuple(left))
+
+
+def _places(slot: Slot) -> list[Forgetter | MemorySystem]:
+    return [*slot.systems(), *_forgetters(slot)]
+
+
+def _owned(places: Iterable[Forgetter | MemorySystem]) -> list[str]:
+    return [pattern for one in places for pattern in getattr(one, "owns", ())]
 
 
 def _forgetters(slot: Slot) -> Sequence[Forgetter]:
@@ -119,6 +160,7 @@ class SetAside:
     """Copies of memory files that were set aside, and proposals: what the notes keep beside their entries."""
 
     name = "copies and proposals"
+    owns = ("memory_proposals", "memory/*.bak.*", "bots/*/MEMORY.md.bak.*")
 
     def __init__(self, slot: Slot) -> None:
         self._slot = slot

@@ -57,6 +57,7 @@ class Notes:
 
     name = NAME
     tools = ("memory",)
+    owns = (USER_PLACE.name, "memory/MEMORY.md", "bots/*/MEMORY.md")
 
     def __init__(self, home: Path, books: Books, clock: Clock, logger: logging.Logger) -> None:
         self._home = home

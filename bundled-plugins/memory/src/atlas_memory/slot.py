@@ -13,6 +13,7 @@ from atlas_sdk.events import Noticed
 from atlas_sdk.guests import guest_spoke
 from atlas_sdk.memory import Known, MemorySystem, Receipt
 from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.phrase import Phrase
 from atlas_sdk.records import Conversation
 from atlas_sdk.services import ServiceKey, Services
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -23,7 +24,6 @@ from atlas_sdk.services.store import STORE
 from . import receipts
 from .files import write_whole
 from .notes import Notes
-from .phrase import Phrase
 from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul

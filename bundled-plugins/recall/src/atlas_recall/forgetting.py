@@ -24,6 +24,7 @@ class SearchIndex:
     """
 
     name = "search index"
+    owns = ("recall_*",)
 
     def __init__(self, ctx: PluginContext, index: Index) -> None:
         self._ctx = ctx

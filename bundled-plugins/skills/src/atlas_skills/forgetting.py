@@ -24,6 +24,7 @@ class SkillsForgetter:
     """Looks into every text file of the home's and its bots' skills."""
 
     name = "skills"
+    owns = ("skills/*", "bots/*/skills/*")
 
     def __init__(self, library: Library) -> None:
         self._library = library
