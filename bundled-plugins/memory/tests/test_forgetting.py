@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -185,3 +186,18 @@ def test_what_is_redacted_is_not_found_again(text: str, around: str) -> None:
     said = phrase.without(f"{around} {text} {around}")
 
     assert not phrase.is_in(said.replace(FORGOTTEN, "")) or phrase.is_in(around) or text.strip() in said
+
+
+async def test_it_is_found_where_json_packs_it_inside_other_texts(opened: OpenApp, model: Model) -> None:
+    packed = json.dumps({"said": 'the\ncafé "noir"'})
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add(Reply(calls=(call("read_file", {"path": packed}),)), "Done.")
+        await turn(app, id, f"The answer was {packed}, cut off: {packed[:-2]}")
+        done = await ask(app, "memory.forget", text='Café "noir"', conversations=True)
+        after = await app.services.need(STORE).path(id)
+
+    assert done["left"] == []
+    assert after[0].text().count(FORGOTTEN) == 2
+    assert all("noir" not in message.model_dump_json() for message in after)
+    assert json.loads(json.loads(after[1].calls()[0].arguments)["path"])["said"] == f"the\n{FORGOTTEN}"
