@@ -46,8 +46,8 @@ class NotTaken(Frozen):
 class Receipt(Frozen):
     """That a write is on disk, as it was read back: what a memory tool reports rests on it.
 
-    ``place`` is a file below the home, or a table and an id; ``digest`` is the SHA-256 of the entry's text in hex,
-    and empty once the entry was removed there.
+    ``place`` is a file below the home, or a table and an id; ``digest`` is of the entry's text, as
+    ``MemoryService.digest`` makes it, and empty once the entry was removed there.
     """
 
     id: str

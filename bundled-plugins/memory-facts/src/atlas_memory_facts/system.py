@@ -106,7 +106,9 @@ class Facts:
             return [*facts.live(reading), *facts.archived(reading)]
 
         await self.shelf.book()
-        return differences(await self.ctx.services.need(STORE).read(work), receipts)
+        return differences(
+            await self.ctx.services.need(STORE).read(work), receipts, self.ctx.services.need(MEMORY).digest
+        )
 
 
 def has_memory(conversation: Conversation) -> bool:

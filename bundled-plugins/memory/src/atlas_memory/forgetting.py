@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,12 @@ from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
 from atlas_sdk.phrase import SHORTEST, Phrase
 from atlas_sdk.services.home import HOME
-from atlas_sdk.services.store import STORE, Reading
+from atlas_sdk.services.store import STORE, Reading, Transaction
 
+from . import receipts
 from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
 from .looking import in_files, in_tables
 from .places import every_place
-from .receipts import digest
 
 if TYPE_CHECKING:
     from .slot import Slot
@@ -113,11 +114,29 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
         ]
         if traces:
             await forgetter.erase(text, traces)
+    await receipts.drop(slot.services.need(STORE), [slot.digest(one) for one in {text, *(one.text for one in entries)}])
+    await _forget_carried(slot)
     await slot.services.need(STORE).scrub()
     # Who said to have erased all is looked at like everybody else: what is there still is named.
     named = {one.place for one in left}
     left += await _looked(slot, Phrase(text), _owned(one for one in _places(slot) if one.name in named))
     return Forgot(text=text, erased=tuple(erased), left=tuple(left))
+
+
+async def _forget_carried(slot: Slot) -> None:
+    """Drop what is kept of things that were carried and are known no more: an id is made of a text."""
+    known = {system.name: [one.id for one in await system.known()] for system in slot.systems()}
+
+    def work(transaction: Transaction) -> None:
+        for system, ids in known.items():
+            transaction.run(
+                "DELETE FROM memory_carried WHERE system = :system "
+                "AND known NOT IN (SELECT value FROM json_each(:ids))",
+                system=system,
+                ids=json.dumps(ids),
+            )
+
+    await slot.services.need(STORE).write(work)
 
 
 def _places(slot: Slot) -> list[Forgetter | MemorySystem]:
@@ -140,7 +159,7 @@ def _of(system: MemorySystem, known: Known) -> Found:
 
 async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found]) -> list[str]:
     """Return the conversations in which it had been said or saved."""
-    digests = {digest(one.text) for one in entries}
+    digests = {slot.digest(one.text) for one in entries}
     ids = {one.conversation for one in entries if one.conversation}
     messages = [one.id.partition(":")[2] for one in found if one.id.startswith("message:")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from .files import UnreadableError, cannot_write, leftovers, locked, read_text, 
 from .guidance import GUIDANCE
 from .places import USER as USER_PLACE
 from .places import Place, every_place, has_memory, notes_of, place_of
-from .receipts import digest
+from .receipts import PLACE_CHARS
 from .snapshot import block
 
 NAME = "notes"
@@ -36,6 +37,9 @@ class Books(Protocol):
 
     async def book(self, receipts: Sequence[Receipt]) -> None:
         """Keep receipts."""
+
+    def digest(self, text: str) -> str:
+        """Return the digest of a text as this home's receipts have it."""
 
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""
@@ -184,11 +188,11 @@ class Notes:
         gone = [one.text for one in applied.overwritten if one.text not in applied.entries]
         return [
             *(self._receipt(place, text, "", conversation, call, now) for text in gone),
-            *(self._receipt(place, text, digest(text), conversation, call, now) for text in applied.added),
+            *(self._receipt(place, text, self._books.digest(text), conversation, call, now) for text in applied.added),
         ]
 
     def _receipt(self, place: Place, text: str, kept: str, conversation: str, call: str, now: datetime) -> Receipt:
-        where = f"{place.name}#{digest(text)[:16]}"
+        where = f"{place.name}#{self._books.digest(text)[:PLACE_CHARS]}"
         return Receipt(id=new_id(), system=NAME, place=where, digest=kept, conversation=conversation, call=call, at=now)
 
     # --- as a memory system -------------------------------------------------------------------
@@ -286,12 +290,13 @@ class Notes:
         for place in every_place(self._home):
             mine = [one for one in receipts if one.place.partition("#")[0] == place.name]
             try:
-                there = {digest(text) for text in self.read(place)}
+                there = {self._books.digest(text) for text in self.read(place)}
             except UnreadableError as error:
                 found.append(str(error))
                 continue
             missing = [one for one in mine if one.digest and one.digest not in there]
-            back = [one for one in mine if not one.digest and any(kept[:16] == one.place[-16:] for kept in there)]
+            named = {kept[:PLACE_CHARS] for kept in there}
+            back = [one for one in mine if not one.digest and one.place[-PLACE_CHARS:] in named]
             if missing:
                 found.append(_differs(place, missing, "saved there", "no longer there"))
             if back:
@@ -303,7 +308,7 @@ class Notes:
 
 def known_id(place: Place, text: str) -> str:
     """Return the id of an entry: the same for as long as its words and its file are."""
-    return f"note-{digest(f'{place.name}#{text}')[:16]}"
+    return f"note-{hashlib.sha256(f'{place.name}#{text}'.encode()).hexdigest()[:16]}"
 
 
 def _differs(place: Place, receipts: Sequence[Receipt], done: str, now: str) -> str:

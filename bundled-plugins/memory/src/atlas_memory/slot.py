@@ -23,6 +23,7 @@ from atlas_sdk.services.store import STORE
 
 from . import receipts
 from .files import write_whole
+from .key import Key
 from .notes import Notes
 from .proposals import Proposals
 from .settings import MemorySettings
@@ -45,9 +46,10 @@ class Slot:
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx
         self.services: Services = ctx.services
+        self._key = Key(lambda: ctx.data_folder)
         self.notes = Notes(ctx.home, self, ctx.clock, ctx.logger)
         self.proposals = Proposals(ctx.services, self.notes, ctx.clock)
-        self.tombstones = Tombstones(ctx.services, lambda: ctx.data_folder)
+        self.tombstones = Tombstones(ctx.services, self._key)
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
@@ -89,6 +91,9 @@ class Slot:
 
     async def book(self, receipts_: Sequence[Receipt]) -> None:
         await receipts.book(self.services.need(STORE), receipts_)
+
+    def digest(self, text: str) -> str:
+        return self._key.digest(text, of="receipt\n")
 
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""

@@ -16,7 +16,6 @@ from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from .receipts import digest
 from .tombstones import words_of
 
 if TYPE_CHECKING:
@@ -91,11 +90,10 @@ async def _remember(slot: Slot, system: str, carried: Sequence[Known]) -> None:
         transaction.run("DELETE FROM memory_carried WHERE system = :system", system=system)
         for one in carried:
             transaction.run(
-                "INSERT INTO memory_carried (system, known, digest) VALUES (:system, :known, :digest) "
+                "INSERT INTO memory_carried (system, known, digest) VALUES (:system, :known, '') "
                 "ON CONFLICT (system, known) DO NOTHING",
                 system=system,
                 known=one.id,
-                digest=digest(one.text),
             )
 
     await slot.services.need(STORE).write(work)

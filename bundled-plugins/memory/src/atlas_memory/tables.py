@@ -24,5 +24,13 @@ SCHEMA = Schema(
                 "conversation TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (hash, conversation))",
             ),
         ),
+        Migration(
+            2,
+            (
+                # Their digests had no key, so that a short text could be guessed from one.
+                "DELETE FROM memory_receipt",
+                "UPDATE memory_carried SET digest = ''",
+            ),
+        ),
     )
 )

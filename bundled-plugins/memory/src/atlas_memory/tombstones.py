@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from .files import write_whole
+from .key import Key
 
-KEY_BYTES = 32
 MOST_WORDS = 400
 SHORTEST_WORDS = 3
 _WORD = re.compile(r"\w+")
@@ -28,11 +23,11 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 class Tombstones:
-    """Keeps and looks up what was forgotten. The key of the hashes is a file of the plugin's own."""
+    """Keeps and looks up what was forgotten."""
 
-    def __init__(self, services: Services, data_folder: Callable[[], Path]) -> None:
+    def __init__(self, services: Services, key: Key) -> None:
         self._services = services
-        self._folder = data_folder
+        self._key = key
 
     async def put(self, texts: Sequence[str], conversations: Sequence[str], now: datetime) -> None:
         """Keep that these texts were forgotten, and in which conversations they had been said."""
@@ -81,13 +76,7 @@ class Tombstones:
         return {hashed: max(when for *_, other, when in least if other == hashed) for _, _, hashed, _ in least}
 
     def _hash(self, words: Sequence[str]) -> str:
-        return hmac.new(self._key(), " ".join(words).encode(), hashlib.sha256).hexdigest()
-
-    def _key(self) -> bytes:
-        file = self._folder() / "tombstones.key"
-        if not file.exists():
-            write_whole(file, os.urandom(KEY_BYTES).hex())
-        return bytes.fromhex(file.read_text())
+        return self._key.digest(" ".join(words), of="")
 
 
 def _tells(words: Sequence[str]) -> bool:

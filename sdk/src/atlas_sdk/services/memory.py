@@ -36,6 +36,11 @@ class MemoryService(Protocol):
     async def book(self, receipts: Sequence[Receipt]) -> None:
         """Keep receipts of writes that were read back from disk, before anybody is told of the writes."""
 
+    def digest(self, text: str) -> str:
+        """Return the digest of a text as this home's receipts have it, in hex: by a key of its own, so that a short
+        text cannot be guessed from one. It reads a file when it is first asked.
+        """
+
     async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
         """Return why a text may not be learned, empty when it may.
 
