@@ -175,3 +175,13 @@ def test_a_word_of_atlas_s_own_is_nothing_that_is_kept() -> None:
             return [{"data": '{"role": "assistant", "parts": []}'}]
 
     assert in_tables(Asking(), Phrase("assistant"), ()) == []
+
+
+async def test_the_soul_and_what_cannot_be_read_are_named_once(opened: OpenApp, atlas_home: Home) -> None:
+    (atlas_home.folder / "SOUL.md").write_text(f"You are a {SECRET}.")
+    async with opened() as app:
+        found = await ask(app, "memory.find", text=SECRET)
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert [(one["where"], one["by_hand"]) for one in found["found"]] == [("SOUL.md", True)]
+    assert wheres(done["left"]) == ["SOUL.md"]

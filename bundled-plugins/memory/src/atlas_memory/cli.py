@@ -27,6 +27,8 @@ def list_(context: typer.Context, json: Json = False) -> None:
     for one in found["known"]:
         whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
         print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}"))
+    for said in found.get("unread", ()):
+        print(one_line(f"Not read: {said}"))
     if not found["known"]:
         print(one_line(f"Nothing is known yet. The memory system in use is {found['system']}."))
 
@@ -96,6 +98,8 @@ def use(
     )
     for one in done["not_carried"]:
         print(one_line(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})"))
+    for said in done.get("unread", ()):
+        print(one_line(f"Not read, and not carried: {said}"))
     if done["not_carried"]:
         print(one_line(f"What was not carried stays in {done['before']}, and is in use again when you switch back."))
 

@@ -160,4 +160,4 @@ def leftovers(file: Path) -> tuple[Path, ...]:
     if not file.parent.is_dir():
         return ()
     found = [*file.parent.glob(f"{file.name}.bak.*"), *file.parent.glob(f".{file.name}.*.new")]
-    return tuple(sorted(found))
+    return tuple(sorted(one for one in found if one.is_file()))

@@ -17,7 +17,7 @@ from atlas_sdk.services.store import STORE, Reading, Transaction
 
 from . import receipts
 from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
-from .looking import in_files, in_tables
+from .looking import in_files, in_tables, said_in
 from .places import every_place
 
 if TYPE_CHECKING:
@@ -71,6 +71,12 @@ async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
             Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked, stays=one.stays)
             for one in await forgetter.find(text)
         ]
+    if said := await anyio.to_thread.run_sync(said_in, slot.soul.file, phrase):
+        found.append(Found(place="soul", id="soul", where="SOUL.md", text=said, by_hand=True))
+    found += [
+        Found(place=slot.notes.name, id=name, where=name, text="", by_hand=True, stays=f"It may hold it. {why}")
+        for name, why in (await slot.notes.unread()).items()
+    ]
     return phrase.text, tuple(found)
 
 
@@ -119,7 +125,15 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     await slot.services.need(STORE).scrub()
     # Who said to have erased all is looked at like everybody else: what is there still is named.
     named = {one.place for one in left}
-    left += await _looked(slot, Phrase(text), _owned(one for one in _places(slot) if one.name in named))
+    asked = {one.place for one in left if one.asked and not one.stays}
+    owns = [
+        pattern
+        for one in _places(slot)
+        for pattern in _owned([one])
+        if one.name in (asked if "/" in pattern else named)
+    ]
+    wheres = {one.where for one in left}
+    left += [one for one in await _looked(slot, Phrase(text), owns) if one.where not in wheres]
     return Forgot(text=text, erased=tuple(erased), left=tuple(left))
 
 
@@ -200,7 +214,11 @@ class SetAside:
             for copy in leftovers(file):
                 try:
                     text = read_text(copy) or ""
-                except UnreadableError:
+                except UnreadableError as error:
+                    text = said_in(copy, phrase)
+                    if text:
+                        where = copy.relative_to(self._slot.ctx.home).as_posix()
+                        found.append(Trace(id=where, where=where, text=text, stays=f"{error} Delete it yourself."))
                     continue
                 if phrase.is_in(text):
                     where = copy.relative_to(self._slot.ctx.home).as_posix()

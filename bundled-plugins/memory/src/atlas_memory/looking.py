@@ -105,7 +105,12 @@ def in_files(home: Path, phrase: Phrase, owns: Sequence[str]) -> list[Left]:
         name = file.relative_to(home).as_posix()
         if owned(name, (*OWN_FILES, *owns)):
             continue
-        said = phrase.shown(name) if phrase.is_in(name) else said_in(file, phrase)
+        try:
+            said = phrase.shown(name) if phrase.is_in(name) else _said_in(file, phrase)
+        except OSError as error:
+            why = f"It cannot be read ({error.strerror}), so nobody can say whether it holds the text."
+            found.append(Left(id=f"path:{name}", where=name, text="", stays=why))
+            continue
         if said:
             found.append(Left(id=f"path:{name}", where=name, text=said, stays=_way_out(name)))
     if len(found) > MOST_FILES:
@@ -131,10 +136,14 @@ def files_of(folder: Path) -> Iterator[Path]:
 def said_in(file: Path, phrase: Phrase) -> str:
     """Return what a file says around a text, read piece by piece and as UTF-8, UTF-16 or Latin-1, or nothing."""
     try:
-        with open_regular(file) as stream:
-            return next(said_in_bytes(iter(lambda: stream.read(CHUNK_BYTES), b""), phrase), "")
+        return _said_in(file, phrase)
     except OSError:
         return ""
+
+
+def _said_in(file: Path, phrase: Phrase) -> str:
+    with open_regular(file) as stream:
+        return next(said_in_bytes(iter(lambda: stream.read(CHUNK_BYTES), b""), phrase), "")
 
 
 def said_in_bytes(chunks: Iterable[bytes], phrase: Phrase) -> Iterator[str]:

@@ -43,10 +43,11 @@ class ForgetText(_Params):
 
 
 class KnownList(BaseModel):
-    """The memory system in use and all it knows."""
+    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why."""
 
     system: str
     known: tuple[Known, ...]
+    unread: tuple[str, ...] = ()
 
 
 class ProposalList(BaseModel):
@@ -72,7 +73,7 @@ def methods(slot: Slot) -> list[Method]:
     """Return the methods."""
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
-        return KnownList(system=slot.system, known=await slot.known())
+        return KnownList(system=slot.system, known=await slot.known(), unread=await slot.unread(slot.system))
 
     async def proposals(params: Nothing, caller: Caller) -> BaseModel:
         return ProposalList(proposals=await slot.proposals.list())

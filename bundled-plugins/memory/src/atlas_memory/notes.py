@@ -204,8 +204,28 @@ class Notes:
         return tuple(
             Known(id=known_id(place, text), text=text, about=place.about, agent=place.agent, system=NAME)
             for place in every_place(self._home)
-            for text in self.read(place)
+            for text in self._readable(place)
         )
+
+    def _readable(self, place: Place) -> tuple[str, ...]:
+        """Return a file's entries, none where it cannot be read: ``unread`` names it, and it stops no other."""
+        try:
+            return self.read(place)
+        except UnreadableError:
+            return ()
+
+    async def unread(self) -> dict[str, str]:
+        """Return the files that cannot be read at the moment, each with a sentence that says why."""
+        return await anyio.to_thread.run_sync(self._unread)
+
+    def _unread(self) -> dict[str, str]:
+        found = {}
+        for place in every_place(self._home):
+            try:
+                self.read(place)
+            except UnreadableError as error:
+                found[place.name] = str(error)
+        return found
 
     async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
         left: list[NotTaken] = []
@@ -230,7 +250,10 @@ class Notes:
         return tuple(left)
 
     def _why_not(self, place: Place, more: Sequence[str], text: str) -> str:
-        entries = self.read(place)
+        try:
+            entries = self.read(place)
+        except UnreadableError as error:
+            return str(error)
         if text in entries or text in more:
             return ""
         if found := screen(text):
@@ -253,7 +276,7 @@ class Notes:
         texts: list[str] = []
         for place in every_place(self._home):
             file = place.file(self._home)
-            if not any(known_id(place, text) in ids for text in self.read(place)):
+            if not any(known_id(place, text) in ids for text in self._readable(place)):
                 continue
             with locked(file):
                 entries = self.read(place)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.errors import MisuseError, NotFoundError, StorageError
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Frozen
 from atlas_sdk.services import Services
@@ -159,7 +159,7 @@ class Proposals:
         except ToolError as error:
             said = "It no longer fits." if "would take" in str(error) else str(error)
             return proposal.model_copy(update={"why": said})
-        except OSError as error:
+        except StorageError as error:
             return proposal.model_copy(update={"why": str(error)})
         return proposal
 

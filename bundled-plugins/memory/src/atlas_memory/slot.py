@@ -79,6 +79,10 @@ class Slot:
         found = self.in_use()
         return await found.known() if found is not None else ()
 
+    async def unread(self, system: str) -> tuple[str, ...]:
+        """Return which files of a memory system cannot be read at the moment, in sentences."""
+        return tuple((await self.notes.unread()).values()) if system == self.notes.name else ()
+
     async def guidance(self, conversation: Conversation) -> str:
         """Return how the agent of a conversation keeps its memory."""
         found = self.in_use()

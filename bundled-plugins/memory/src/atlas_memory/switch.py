@@ -37,7 +37,9 @@ async def switch(slot: Slot, system: str) -> Switched:
         return Switched(before=before, system=system, carried=0)
     old, new = systems.get(before), systems[system]
     known_before = await old.known() if old is not None else ()
-    await _drop_what_changed(slot, new, known_before)
+    unread = await slot.unread(before)
+    if not unread:  # what cannot be read has not changed, and must not be taken for gone
+        await _drop_what_changed(slot, new, known_before)
     not_carried = await new.take(known_before)
     left = {one.known.id for one in not_carried}
     carried = [one for one in known_before if one.id not in left]
@@ -56,7 +58,7 @@ async def switch(slot: Slot, system: str) -> Switched:
         carried += [one for one in late if one.id not in {left.known.id for left in not_late}]
         if late:
             await _remember(slot, before, carried)
-    return Switched(before=before, system=system, carried=len(carried), not_carried=tuple(not_carried))
+    return Switched(before=before, system=system, carried=len(carried), not_carried=tuple(not_carried), unread=unread)
 
 
 async def _drop_what_changed(slot: Slot, new: MemorySystem, known: Sequence[Known]) -> None:

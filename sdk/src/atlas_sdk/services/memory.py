@@ -11,12 +11,16 @@ from . import ServiceKey
 
 
 class Switched(Frozen):
-    """What came of a switch from one memory system to another."""
+    """What came of a switch from one memory system to another.
+
+    ``unread`` says which files of the one before could not be read, in sentences: what they hold stays there.
+    """
 
     before: str
     system: str
     carried: int
     not_carried: tuple[NotTaken, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 class MemoryService(Protocol):
