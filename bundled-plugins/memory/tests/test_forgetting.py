@@ -233,3 +233,18 @@ async def test_what_was_carried_is_not_told_by_its_id_once_it_is_forgotten(opene
         there = [one.id for one in await slot_of(app).notes.known()]
 
     assert [(row["known"], row["digest"]) for row in rows] == [(there[0], "")]
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "others"), [("Likes C++.", "Likes C#."), ("It was -5 there.", "It was 5 there.")]
+)
+async def test_what_differs_in_a_sign_was_not_forgotten(opened: OpenApp, forgotten: str, others: str) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await ask(app, "memory.forget", text=forgotten)
+        learned = [
+            await slot_of(app).may_learn(text, conversation=id, review=True)
+            for text in (forgotten, forgotten.upper(), others)
+        ]
+
+    assert [bool(why) for why in learned] == [True, True, False]

@@ -32,6 +32,14 @@ _AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u00[012][0-9A-Fa-f])|(?<=\\u003[a-fA-F])|
 _NO_LETTER_NEXT = r"(?!\\+u(?!00[0-9aAbB]|20))"
 
 
+def evened(text: str) -> str:
+    """Return a text as it is compared with another: case, spacing and a full stop at its end do not count.
+
+    Every other sign does: "C++" is not "C#", and -5 is not 5.
+    """
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".…。 ")
+
+
 class Phrase:
     """A text to look for. Words count whole: "Ann" is not in "planning".
 

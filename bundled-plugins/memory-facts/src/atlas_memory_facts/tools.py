@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from atlas_sdk.messages import TextPart
+from atlas_sdk.phrase import evened
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
@@ -75,7 +76,7 @@ async def _store(system: Facts, key: str, value: str, host: ToolHost) -> str:
         return facts.put(transaction, draft, now)
 
     _, there = await system.shelf.write(work, touched=lambda id: [id], conversation=conversation.id, call=host.call)
-    if not there or words_of(there[0].value) != words_of(draft.value):
+    if not there or evened(there[0].value) != evened(draft.value):
         raise ToolError("Nothing was saved for certain: another write changed the same key. Recall it and try again.")
     (fact,) = there
     return f"Saved for this {'job' if who.job else 'conversation'}: {fact.key} = {fact.value}"

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from atlas_sdk.errors import MisuseError, StorageError
 from atlas_sdk.memory import Known, MemorySystem
+from atlas_sdk.phrase import evened
 from atlas_sdk.services.memory import Switched
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE, Reading, Transaction
-
-from .tombstones import words_of
 
 if TYPE_CHECKING:
     from .slot import Slot
@@ -77,8 +76,8 @@ async def _drop_what_changed(slot: Slot, new: MemorySystem, known: Sequence[Know
 
 async def _check(new: MemorySystem, carried: Sequence[Known]) -> None:
     """See that the other system knows what it took, before it is the one in use."""
-    there = {words_of(one.text) for one in await new.known()}
-    missing = [one for one in carried if words_of(one.text) not in there]
+    there = {evened(one.text) for one in await new.known()}
+    missing = [one for one in carried if evened(one.text) not in there]
     if missing:
         raise StorageError(
             f"The memory system {new.name} does not know {len(missing)} of {len(carried)} things that it took, and the "
@@ -101,6 +100,6 @@ async def _remember(slot: Slot, system: str, carried: Sequence[Known]) -> None:
     await slot.services.need(STORE).write(work)
 
 
-def _same(known: Known) -> tuple[str, str, tuple[str, ...]]:
+def _same(known: Known) -> tuple[str, str, str]:
     """Return what makes two systems' knowledge one: whose it is, what it is about, and its words."""
-    return known.about, "" if known.about == "user" else known.agent, words_of(known.text)
+    return known.about, "" if known.about == "user" else known.agent, evened(known.text)
