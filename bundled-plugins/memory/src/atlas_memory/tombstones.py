@@ -67,9 +67,7 @@ class Tombstones:
             return [(row["hash"], int(row["words"]), row["at"]) for row in rows if row["conversation"] in conversations]
 
         known = await self._services.need(STORE).read(work)
-        return {
-            hashed: at for words in {words_of(text), _bare(text)} for hashed, at in self._held(words, known).items()
-        }
+        return self._held(_bare(text), known) | self._held(words_of(text), known)
 
     def _held(self, words: Sequence[str], known: Sequence[tuple[str, int, str]]) -> dict[str, datetime]:
         spans = list[tuple[int, int, str, datetime]]()
