@@ -47,6 +47,8 @@ def proposals(context: typer.Context, json: Json = False) -> None:
                 print(one_line(f"  - {change['leaves']}"))
             if change["text"]:
                 print(one_line(f"  + {change['text']}"))
+        if row.get("note"):
+            print(one_line(f"  It waits: {row['note']}"))
         if row["why"]:
             print(one_line(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}"))
     if not rows:

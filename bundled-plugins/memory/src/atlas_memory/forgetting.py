@@ -12,6 +12,7 @@ from atlas_sdk.errors import MisuseError
 from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
 from atlas_sdk.phrase import SHORTEST, Phrase
+from atlas_sdk.records import Conversation
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
@@ -107,6 +108,7 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     said_in = await _said_in(slot, entries, found)
     now = slot.ctx.clock.now()
     slot.forgotten.append((Phrase(text), now, conversations))
+    await slot.sources.put(said_in, now)
     await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
     for system in slot.systems():
         ids = [one.id for one in erased if one.place == system.name]
@@ -186,7 +188,11 @@ async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found])
             }
         return said
 
-    return sorted(ids | await slot.services.need(STORE).read(work))
+    said = ids | await slot.services.need(STORE).read(work)
+    conversations = [await slot.services.need(STORE).get(Conversation, id) for id in sorted(said)]
+    # A review works in a copy, and what it learned had been said in the conversation it copied.
+    copied = {one.parent for one in conversations if one is not None and one.origin.kind == "review" and one.parent}
+    return sorted(said | copied)
 
 
 class SetAside:

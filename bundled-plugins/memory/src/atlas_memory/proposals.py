@@ -29,7 +29,10 @@ class Change(Frozen):
 
 
 class Proposal(Frozen):
-    """A change that waits. ``why`` says why it can no longer apply, empty while it can."""
+    """A change that waits. ``why`` says why it can no longer apply, empty while it can.
+
+    ``note`` says why what it adds was not added at once, where it is not for what it takes away.
+    """
 
     id: str
     file: str
@@ -38,6 +41,7 @@ class Proposal(Frozen):
     changes: tuple[Change, ...]
     at: datetime
     why: str = ""
+    note: str = ""
 
 
 class Settled(Frozen):
@@ -57,7 +61,7 @@ class Proposals:
         self._notes = notes
         self._clock = clock
 
-    async def propose(self, place: Place, operations: Sequence[Operation], *, conversation: str) -> str:
+    async def propose(self, place: Place, operations: Sequence[Operation], *, conversation: str, note: str = "") -> str:
         """Check a whole call as if it were applied and keep it; return its id. Raises ToolError, nothing kept."""
         applied = self._notes.check(place, operations)
         if not applied.changes:
@@ -75,13 +79,14 @@ class Proposals:
             if known := transaction.rows(same, place=place.name, told=told):
                 return str(known[0]["id"])  # the same change is asked for once
             transaction.run(
-                "INSERT INTO memory_proposals (id, place, conversation, operations, at) "
-                "VALUES (:id, :place, :conversation, :operations, :at)",
+                "INSERT INTO memory_proposals (id, place, conversation, operations, at, note) "
+                "VALUES (:id, :place, :conversation, :operations, :at, :note)",
                 id=id,
                 place=place.name,
                 conversation=conversation,
                 operations=told,
                 at=now.isoformat(),
+                note=note,
             )
             return id
 
@@ -188,6 +193,7 @@ def _proposal(row: Row) -> Proposal:
         conversation=row["conversation"],
         changes=_changes(row),
         at=datetime.fromisoformat(row["at"]),
+        note=row["note"],
     )
 
 

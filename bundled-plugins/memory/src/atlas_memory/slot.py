@@ -28,13 +28,14 @@ from .notes import Notes
 from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul
+from .sources import Sources
 from .tombstones import Tombstones
 
 FORGOTTEN = (
     "The user had this forgotten, and it is not learned again from where it was said. Leave it, unless they say it "
     "anew."
 )
-
+SOURCE = "Something of this conversation was forgotten, and this was not said in it since."
 
 LATER_TRIES, LATER_SECONDS = 50, 0.2
 """How long a start waits for the plugin of another system to come on."""
@@ -50,6 +51,7 @@ class Slot:
         self.notes = Notes(ctx.home, self, ctx.clock, ctx.logger)
         self.proposals = Proposals(ctx.services, self.notes, ctx.clock)
         self.tombstones = Tombstones(ctx.services, self._key)
+        self.sources = Sources(ctx.services)
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
@@ -115,6 +117,9 @@ class Slot:
         anew = [owned(message) for message in path if message.created_at > max(forgotten.values())]
         again = await self.tombstones.matches("\n".join(anew), ("",))
         return "" if forgotten.keys() <= again.keys() else FORGOTTEN
+
+    async def may_learn_from(self, text: str, messages: Sequence[Message]) -> str:
+        return SOURCE if await self.sources.teaches(text, messages) else ""
 
     async def use(self, system: str) -> Switched:
         from .switch import switch

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..memory import Known, NotTaken, Receipt
-from ..messages import Frozen
+from ..messages import Frozen, Message
 from . import ServiceKey
 
 
@@ -50,6 +50,13 @@ class MemoryService(Protocol):
 
         What was forgotten is not learned again from where it was known: not in a review, and not in a conversation
         that held it, until a person says it there anew.
+        """
+
+    async def may_learn_from(self, text: str, messages: Sequence[Message]) -> str:
+        """Return why a review may not learn a text from these messages by itself, empty when it may.
+
+        What was forgotten stays forgotten in other words, too: where it had been said, only what was said since
+        teaches. ``may_learn`` is asked besides, by the words of the text.
         """
 
     async def use(self, system: str) -> Switched:
