@@ -16,8 +16,8 @@ from atlas_sdk.services.home import HOME
 from atlas_skills.forgetting import without
 from atlas_skills.skill import of_home
 
-from .conftest import Model, ask
-from .test_manage import OpenApp, opened
+from .conftest import PLUGINS, Model, ask
+from .test_manage import OpenApp, manage, of_kind, opened
 
 pytestmark = pytest.mark.anyio
 WORD = "kettlefish"
@@ -92,3 +92,17 @@ async def test_a_pipe_as_a_skill_is_not_waited_for(
     assert found["tea"] == ""
     assert "it is no file" in found["pipe"]
     assert [trace.where for trace in traces] == ["skills/tea/SKILL.md"]
+
+
+async def test_a_review_brings_nothing_back_that_was_forgotten(
+    atlas_app: OpenApp, model: Model, put: Callable[..., Path]
+) -> None:
+    put("tea", "Do it well.")
+    patch = {"action": "patch", "name": "tea", "old_string": "well", "new_string": f"as the {WORD} has it"}
+    async with atlas_app(*PLUGINS, "memory", objects={"model": model}) as app:
+        await ask(app, "memory.forget", text=WORD)
+        review = await manage(app, model, patch, conversation=await of_kind(app, "review"))
+        asked = await manage(app, model, patch)
+
+    assert "had this forgotten" in review
+    assert "Skill tea updated." in asked
