@@ -88,12 +88,11 @@ async def _recall(system: Facts, query: str, scope: Any, source: str, host: Tool
         raise ToolError("A scheduled job reads its own memories and no history of conversations. Use source memories.")
     within: Within = scope
 
-    def work(view: Reading) -> tuple[list[Fact], list[Said]]:
-        kept = recalled(view, who, within, query) if source != "history" else []
-        said = history.found(view, who, within, query, most=MOST) if source != "memories" else []
-        return kept, said
-
-    kept, said = await system.ctx.services.need(STORE).read(work)
+    services, kept, said = system.ctx.services, list[Fact](), list[Said]()
+    if source != "history":
+        kept = await services.need(STORE).read(lambda view: recalled(view, who, within, query))
+    if source != "memories":
+        said = await history.found(services, who, within, query, most=MOST)
     if source != "memories" and not words_of(query):
         raise ToolError("History is found by words: give a query.")
     lines = [f"- {one.key}: {one.value} ({one.category}, {_where(one)}, {one.updated_at:%Y-%m-%d})" for one in kept]

@@ -19,6 +19,7 @@ from atlas_sdk.services.recall import Passage
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 
 from .passage import text_of
+from .query import Term
 
 BATCH = 400
 """Messages of one transaction: some 40 ms of the writer's time, which a turn may have to wait for."""
@@ -31,6 +32,9 @@ IMPATIENT_BATCHES = 5
 PLACE_BITS = 20
 OUTPUT = 1 << 60
 """Set in the row of a tool's output, so that outputs are no neighbours of what was said."""
+
+MOST_HELD = 4_000
+"""Messages of a word that are sorted by time, where another plugin asks for those that hold it."""
 
 _SECURE_DELETE = sqlite3.sqlite_version_info >= (3, 42, 0)
 
@@ -88,6 +92,21 @@ class Index:
     async def passages(self, *, after: int = 0, limit: int = 500) -> tuple[Passage, ...]:
         await self.catch_up()
         return await self._ctx.services.need(STORE).read(lambda reading: _passages(reading, after, limit))
+
+    async def holding(
+        self, words: Sequence[str], *, conversations: Sequence[str], limit: int = 100
+    ) -> tuple[str, ...] | None:
+        if (await self.catch_up()).waiting:
+            return None
+        terms = [Term((word,)).match for word in dict.fromkeys(words) if any(sign.isalnum() for sign in word)]
+
+        def work(reading: Reading) -> tuple[str, ...]:
+            found: dict[str, None] = {}
+            for match in (" AND ".join(terms), " OR ".join(terms)) if terms else ():
+                found |= dict.fromkeys(_holding(reading, match, conversations, limit))
+            return tuple(found)[:limit]
+
+        return await self._ctx.services.need(STORE).read(work)
 
 
 def state(reading: Reading) -> State:
@@ -349,6 +368,23 @@ def _summaries(reading: Reading, conversations: set[str]) -> set[str]:
         ids=json.dumps(sorted(conversations)),
     )
     return {row["id"] for row in rows}
+
+
+def _holding(reading: Reading, match: str, conversations: Sequence[str], limit: int) -> tuple[str, ...]:
+    """Return messages that match, the newest of the last ``MOST_HELD``: a word that is everywhere costs no more."""
+    rows = reading.rows(
+        f"""SELECT id FROM (
+            SELECT m.id, m.at FROM recall_text t JOIN recall_message m ON m.row = t.rowid
+            JOIN recall_conversation c ON c.no = m.row >> {PLACE_BITS}
+            WHERE t.recall_text MATCH :match AND c.id IN (SELECT value FROM json_each(:conversations))
+            ORDER BY t.rowid DESC LIMIT :most
+        ) ORDER BY at DESC LIMIT :limit""",
+        match=match,
+        conversations=json.dumps(list(conversations)),
+        most=MOST_HELD,
+        limit=limit,
+    )
+    return tuple(str(row["id"]) for row in rows)
 
 
 def _passages(reading: Reading, after: int, limit: int) -> tuple[Passage, ...]:
