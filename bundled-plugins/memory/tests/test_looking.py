@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+import unicodedata
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,23 @@ async def test_logs_and_files_of_others_are_named(opened: OpenApp, atlas_home: H
         ("logs/atlas.log.2", "Delete this log: Atlas begins a new one when it starts."),
         ("plugin-data/x/old.json", "It is your own file, or a plugin's: edit it or delete it yourself."),
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "latin-1", "json", "nfd"])
+@pytest.mark.parametrize(("text", "said"), [("éàü", "ÉàÜ"), ("привет", "ПриВЕТ"), ("日本茶", "日本茶"), ("🫖", "🫖")])
+def test_a_text_without_a_plain_letter_is_found_in_any_encoding(
+    tmp_path: Path, encoding: str, text: str, said: str
+) -> None:
+    ways = {"json": json.dumps(said).encode(), "nfd": unicodedata.normalize("NFD", said).encode()}
+    try:
+        data = ways[encoding] if encoding in ways else said.encode(encoding)
+    except UnicodeEncodeError:
+        pytest.skip("it has no such signs")
+    file = tmp_path / "file"
+    file.write_bytes(b"  " * 40 + data + b"  " * 40)
+
+    assert said_in(file, Phrase(text)) != ""
+    assert said_in(file, Phrase("ñandú")) == ""
 
 
 @pytest.mark.parametrize("before", [CHUNK_BYTES - 5, CHUNK_BYTES, 3 * CHUNK_BYTES - 1])

@@ -6,7 +6,10 @@ What a plugin keeps where no forgetter of its own looks would otherwise be misse
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -150,17 +153,46 @@ def said_in_bytes(chunks: Iterable[bytes], phrase: Phrase) -> Iterator[str]:
     """Return what bytes say around a text wherever it stands in them."""
     plain, before = phrase.word.lower().encode(), b""
     wide = plain.decode().encode("utf-16-le")[:-1]  # without its last zero it is the one of both byte orders
+    strange = re.compile(b"" if plain else _in_any_encoding(max(phrase.text.split(), key=len)), re.IGNORECASE)
     for chunk in chunks:
         data = before + chunk
         low = data.lower()
+        if not plain and not strange.search(data):
+            before = data[-OVERLAP_BYTES:]
+            continue
         if not plain or plain in low:
             for encoding in ("utf-8", "latin-1"):
                 if phrase.is_in(text := data.decode(encoding, "replace")):
                     yield phrase.shown(text)
-        if b"\0" in data and (not plain or wide in low):
+        if not plain or wide in low:
             for encoding in _WIDE:
                 for start in (0, 1):  # a text in a database may begin at any byte
                     if phrase.is_in(text := data[start:].decode(encoding, "replace")):
                         yield phrase.shown(text)
         # A piece that is cut in the middle of a sign has it whole the next time, as what is kept begins earlier.
         before = data[-OVERLAP_BYTES:]
+
+
+def _in_any_encoding(word: str) -> bytes:
+    """Return a pattern of the bytes of a word without a plain letter or digit, in any case, packed as JSON or not.
+
+    Without one, every piece of every file would be decoded four times.
+    """
+    ways = []
+    for encoding in ("utf-8", "latin-1", *_WIDE):
+        with suppress(UnicodeEncodeError):
+            ways.append(b"".join(_forms(sign, encoding) for sign in unicodedata.normalize("NFC", word)))
+    first = {form[0] for form in (word, word.lower(), word.upper(), unicodedata.normalize("NFD", word))}
+    escapes = [b"u" + one.encode("utf-16-be", "surrogatepass")[:2].hex().encode() for one in first]
+    return b"|".join([*ways, *(rb"\\" + one for one in escapes)])
+
+
+def _forms(sign: str, encoding: str) -> bytes:
+    found: dict[bytes, None] = {}
+    for one in (sign, sign.lower(), sign.upper()):
+        for form in (one, unicodedata.normalize("NFD", one)):
+            with suppress(UnicodeEncodeError):
+                found[re.escape(form.encode(encoding))] = None
+    if not found:
+        raise UnicodeEncodeError(encoding, sign, 0, 1, "it has no such sign")
+    return b"(?:" + b"|".join(found) + b")"
