@@ -233,3 +233,25 @@ async def test_another_plugin_is_told_which_messages_hold_words_and_when_it_cann
     assert [names[id] for id in held] == ["kettle and pan", "pans", "a kettle"]
     assert len(both or ()) == 2
     assert none == ()
+
+
+async def test_a_name_of_who_spoke_is_forgotten_with_the_message_s(library: Any) -> None:
+    record = await library.talk("good morning", "hello to you")
+    first, _ = await library.store.path(record.id)
+    noor = first.model_copy(update={"sender": first.sender.model_copy(update={"name": "Noor Haddad"})})
+    await library.store.commit([noor])
+    while await library.index.step():
+        pass
+    [forgetter] = atlas_forgetters(library.ctx)
+    traces = await forgetter.find("noor haddad")
+    await library.store.commit([first])
+    await forgetter.erase("noor haddad", traces)
+    again = await forgetter.find("noor haddad")
+    rows = await library.store.read(
+        lambda reading: reading.rows("SELECT who AS name FROM recall_message UNION ALL SELECT name FROM recall_name")
+    )
+
+    assert [trace.id for trace in traces] == [first.id]
+    assert again == ()
+    assert not [row for row in rows if row["name"]]
+    assert await library.texts("morning") == ["good morning"]

@@ -42,7 +42,7 @@ class Rows:
         def work(reading: Reading) -> tuple[Trace, ...]:
             return tuple(
                 Trace(
-                    id=str(row["number"]),
+                    id=f"{self._table}:{row['number']}",
                     where=self.name,
                     text=next(filter(None, self._held(row, phrase))),
                     asked=self._asked,
@@ -54,11 +54,11 @@ class Rows:
         return await self._services.need(STORE).read(work)
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
-        phrase, numbers = Phrase(text), {trace.id for trace in traces}
+        phrase, ids = Phrase(text), {trace.id for trace in traces}
 
         def work(transaction: Transaction) -> None:
             for row in self._rows(transaction, phrase):
-                if str(row["number"]) not in numbers:
+                if f"{self._table}:{row['number']}" not in ids:
                     continue
                 if self._whole:
                     transaction.run(f'DELETE FROM "{self._table}" WHERE rowid = :number', number=row["number"])

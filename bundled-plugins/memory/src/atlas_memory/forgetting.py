@@ -110,18 +110,9 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     slot.forgotten.append((Phrase(text), now, conversations))
     await slot.sources.put(said_in, now)
     await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
-    for system in slot.systems():
-        ids = [one.id for one in erased if one.place == system.name]
-        if ids:
-            await system.drop(ids)
-    for forgetter in _forgetters(slot):
-        traces = [
-            Trace(id=one.id, where=one.where, text=one.text, asked=one.asked)
-            for one in erased
-            if one.place == forgetter.name
-        ]
-        if traces:
-            await forgetter.erase(text, traces)
+    await _erase(slot, text, erased)
+    # Once more: what follows the messages, as an index does, may have taken in again what was not redacted yet.
+    await _erase(slot, text, [one for one in (await _asked(slot, text))[1] if one.goes(conversations=conversations)])
     await receipts.drop(slot.services.need(STORE), [slot.digest(one) for one in {text, *(one.text for one in entries)}])
     await _forget_carried(slot)
     await slot.services.need(STORE).scrub()
@@ -137,6 +128,21 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     wheres = {one.where for one in left}
     left += [one for one in await _looked(slot, Phrase(text), owns) if one.where not in wheres]
     return Forgot(text=text, erased=tuple(erased), left=tuple(left))
+
+
+async def _erase(slot: Slot, text: str, found: Sequence[Found]) -> None:
+    for system in slot.systems():
+        ids = [one.id for one in found if one.place == system.name]
+        if ids:
+            await system.drop(ids)
+    for forgetter in _forgetters(slot):
+        traces = [
+            Trace(id=one.id, where=one.where, text=one.text, asked=one.asked)
+            for one in found
+            if one.place == forgetter.name
+        ]
+        if traces:
+            await forgetter.erase(text, traces)
 
 
 async def _forget_carried(slot: Slot) -> None:

@@ -230,7 +230,7 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     known = {
         row["id"]: row
         for row in transaction.rows(
-            """SELECT m.id, m.row, m.role, COALESCE(t.body, o.body, '') AS body FROM recall_message m
+            """SELECT m.id, m.row, m.role, m.who, COALESCE(t.body, o.body, '') AS body FROM recall_message m
             LEFT JOIN recall_text t ON t.rowid = m.row LEFT JOIN recall_output o ON o.rowid = m.row
             WHERE m.id IN (SELECT value FROM json_each(:ids))""",
             ids=values,
@@ -241,9 +241,10 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     )
     messages = {row["id"]: message for row in found if (message := _read(row["data"])) is not None}
     texts = {id: text_of(message) for id, message in messages.items()}
-    changed = [row for id, row in known.items() if texts.get(id, "") != row["body"]]
+    names = {id: _who(messages[id]) if id in messages else "" for id in known}
+    changed = [row for id, row in known.items() if texts.get(id, "") != row["body"] or names[id] != row["who"]]
     if changed:
-        _change(transaction, changed, texts)
+        _change(transaction, changed, texts, names)
     fresh = [message for id, message in messages.items() if id not in known and texts[id]]
     if fresh:
         _add(transaction, fresh, texts)
@@ -257,16 +258,43 @@ def _read(data: str) -> Message | None:
         return None
 
 
-def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str]) -> None:
+def _who(message: Message) -> str:
+    """Return who said a message, as it is looked for."""
+    return message.sender.name.casefold() if message.sender.kind in ("person", "agent") else ""
+
+
+def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str], names: dict[str, str]) -> None:
     erase(transaction, [row["row"] for row in changed])
     number = _number(transaction)
     for row in changed:
         number += 1
-        transaction.run("UPDATE recall_message SET number = :number WHERE row = :row", number=number, row=row["row"])
+        transaction.run(
+            "UPDATE recall_message SET number = :number, who = :who WHERE row = :row",
+            number=number,
+            who=names[row["id"]],
+            row=row["row"],
+        )
         if text := texts.get(row["id"], ""):
             table = "recall_output" if row["row"] >= OUTPUT else "recall_text"
             transaction.run(f"INSERT INTO {table} (rowid, body) VALUES (:row, :body)", row=row["row"], body=text)
     transaction.run("UPDATE recall_count SET number = :number", number=number)
+    forget_names(transaction, {name for row in changed for name in row["who"].split()})
+    _keep_names(transaction, {name for row in changed for name in names[row["id"]].split()})
+
+
+def forget_names(transaction: Transaction, names: Iterable[str]) -> None:
+    """Let go of names that nobody who spoke has any more."""
+    for name in names:
+        transaction.run(
+            "DELETE FROM recall_name WHERE name = :name "
+            "AND NOT EXISTS (SELECT 1 FROM recall_message WHERE instr(' ' || who || ' ', ' ' || :name || ' '))",
+            name=name,
+        )
+
+
+def _keep_names(transaction: Transaction, names: Iterable[str]) -> None:
+    for name in names:
+        transaction.run("INSERT OR IGNORE INTO recall_name VALUES (:name)", name=name)
 
 
 def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str, str]) -> None:
@@ -284,7 +312,7 @@ def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str,
         if place is None or message.id in summaries:
             continue
         number += 1
-        who = message.sender.name.casefold() if message.sender.kind in ("person", "agent") else ""
+        who = _who(message)
         names.update(who.split())
         rows.append((place.take(message.role == "tool"), message.id, number, message.role, who, at, texts[message.id]))
         first, last = ends.get(id, (at, at))
@@ -304,8 +332,7 @@ def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str,
             first=first,
             last=last,
         )
-    for name in names:
-        transaction.run("INSERT OR IGNORE INTO recall_name VALUES (:name)", name=name)
+    _keep_names(transaction, names)
 
 
 def _number(reading: Reading) -> int:
