@@ -171,3 +171,34 @@ async def test_what_is_screened_out_is_not_taken_and_the_rest_is(opened: OpenApp
 
         assert [one.known.id for one in left] == ["b"]
         assert [one.text for one in await app.services.need(MEMORY).known()] == ["Likes tea."]
+
+
+SIGNS = (
+    "Likes C++.",
+    "Likes C#.",
+    "Likes C.",
+    "It was -5 there.",
+    "It was 5 there.",
+    "x > 5",
+    "x < 5",
+    "Is 5%.",
+    "Is 5°.",
+)
+
+
+@pytest.mark.anyio
+async def test_what_differs_in_a_sign_alone_is_carried_both_ways_and_not_merged(
+    opened: OpenApp, model: Model, atlas_home: Any
+) -> None:
+    file = put(atlas_home.folder, "memory/MEMORY.md", *SIGNS)
+    async with opened() as app:
+        await ask(app, "memory.use", system="notes")
+        there = await ask(app, "memory.use", system="facts")
+        values = {one.value for one in await live(app)}
+        (id,) = [one.id for one in await live(app) if one.value == "Likes C."]
+        await system_of(app).drop([id])
+        await ask(app, "memory.use", system="notes")
+
+    assert (there["carried"], there["not_carried"]) == (len(SIGNS), [])
+    assert values == set(SIGNS)
+    assert set(file.read_text().strip().split("\n§\n")) == set(SIGNS) - {"Likes C."}

@@ -281,6 +281,18 @@ async def test_what_was_forgotten_is_not_learned_again(opened: OpenApp, model: M
         assert await live(app) == []
 
 
+async def test_what_was_forgotten_is_not_learned_again_in_other_words(opened: OpenApp, model: Model) -> None:
+    paraphrase = {**CITY, "key": "home", "value": "Calls the Douro mouth home."}
+    async with opened() as app:
+        here = await start(app)
+        await say(app, model, here, "I live in Porto.")
+        await ask(app, "memory.forget", text="I live in Porto.")
+        done = await review(app, model, here, operations(paraphrase))
+
+        assert "was not said in it since" in done["refused"][0]
+        assert await live(app) == []
+
+
 async def test_more_than_one_review_can_read_is_read_by_the_next_and_nothing_is_lost(
     opened: OpenApp, model: Model
 ) -> None:

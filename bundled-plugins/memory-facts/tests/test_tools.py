@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from atlas_memory_facts import history
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
@@ -12,7 +15,7 @@ from atlas_sdk.records import Origin
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Reply, call
 
-from .conftest import GUEST, Model, OpenApp, ask, keep, live, start, turn, use
+from .conftest import GUEST, PLUGINS, QUIET, Model, OpenApp, ask, keep, live, start, turn, use
 
 pytestmark = pytest.mark.anyio
 CHAT = Origin(kind="channel", name="telegram", chat="1")
@@ -94,8 +97,11 @@ async def test_a_job_keeps_to_its_own_and_reads_no_history(opened: OpenApp, mode
     assert sources == "- job, backup: its facts are its own"
 
 
-async def test_history_is_found_in_the_owners_conversations_and_not_in_a_guests(opened: OpenApp, model: Model) -> None:
-    async with opened() as app:
+@pytest.mark.parametrize("index", [(), ("recall",)], ids=["without an index", "with the index"])
+async def test_history_is_found_in_the_owners_conversations_and_not_in_a_guests(
+    atlas_app: OpenApp, model: Model, index: tuple[str, ...]
+) -> None:
+    async with atlas_app(*PLUGINS, *index, objects={"model": model}, config=QUIET) as app:
         model.provider.add("Nice.", "Nice.", "Nice.")
         await turn(app, await start(app), "I planted zucchini in April.")
         guests = await start(app, origin=CHAT)
@@ -114,6 +120,26 @@ async def test_history_is_found_in_the_owners_conversations_and_not_in_a_guests(
     assert "Nothing was found." in current
     assert "roof" in guest
     assert "April" not in guest
+
+
+async def test_history_is_asked_of_the_index_and_reads_no_other_message(
+    atlas_app: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scanned(*arguments: Any) -> list[Any]:
+        raise AssertionError("all messages were read")
+
+    async with atlas_app(*PLUGINS, "recall", objects={"model": model}, config=QUIET) as app:
+        model.provider.add("Nice.", "Nice.", "Nice.")
+        old = await start(app)
+        for text in ("I planted zucchini in April.", "The Zucchíni grew by May.", "Tomatoes, too, in April."):
+            await turn(app, old, text)
+        monkeypatch.setattr(history, "_messages", scanned)
+        here = await start(app)
+        both = await use(app, model, "memory_recall", here, query="zucchini april", scope="all", source="history")
+        one = await use(app, model, "memory_recall", here, query="zucchini", scope="all", source="history")
+
+    assert [text in both for text in ("in April.", "by May", "Tomatoes")] == [True, False, False]
+    assert [text in one for text in ("zucchini in April.", "by May", "Tomatoes")] == [True, True, False]
 
 
 REFUSED = (

@@ -44,6 +44,9 @@ class Books:
     async def guests_read(self, conversation: Any) -> bool:
         return False
 
+    def digest(self, text: str) -> str:
+        return text.encode().hex()
+
 
 def conversation(agent: str, kind: Any) -> Conversation:
     return Conversation(id="c", agent=agent, origin=Origin(kind=kind), created_at=START, updated_at=START)

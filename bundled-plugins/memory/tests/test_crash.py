@@ -42,6 +42,7 @@ from atlas_sdk.context import SystemClock
 class Books:
     async def book(self, receipts): pass
     async def drop_proposals(self, texts): pass
+    def digest(self, text): return text.encode().hex()
 
 place = Place("memory/MEMORY.md", "work", 1_000_000, "", "main")
 notes = Notes(Path(sys.argv[1]), Books(), SystemClock(), logging.getLogger())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,15 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_memory.phrase import FORGOTTEN, Phrase
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
+from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenApp, ask, remember, slot_of, start, turn
+from .diary import DiaryPlugin
 from .test_notes import put
 
 pytestmark = pytest.mark.anyio
@@ -193,3 +196,63 @@ async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> N
     async with opened() as app:
         with pytest.raises(NotFoundError, match="has the id"):
             await ask(app, "memory.forget", text=id)
+
+
+async def test_it_is_found_where_json_packs_it_inside_other_texts(opened: OpenApp, model: Model) -> None:
+    packed = json.dumps({"said": 'the\ncafé "noir"'})
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add(Reply(calls=(call("read_file", {"path": packed}),)), "Done.")
+        await turn(app, id, f"The answer was {packed}, cut off: {packed[:-2]}")
+        done = await ask(app, "memory.forget", text='Café "noir"', conversations=True)
+        after = await app.services.need(STORE).path(id)
+
+    assert done["left"] == []
+    assert after[0].text().count(FORGOTTEN) == 2
+    assert all("noir" not in message.model_dump_json() for message in after)
+    assert json.loads(json.loads(after[1].calls()[0].arguments)["path"])["said"] == f"the\n{FORGOTTEN}"
+
+
+async def test_no_digest_without_a_key_is_kept_of_what_was_forgotten(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    async with opened() as app:
+        await remember(app, model, {"target": "user", "action": "add", "content": SECRET})
+        kept = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_receipt"))
+        await ask(app, "memory.forget", text=SECRET)
+        left = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_receipt"))
+    async with opened() as app:
+        differences = slot_of(app).differences
+
+    digest = hashlib.sha256(SECRET.encode()).hexdigest()
+    assert kept
+    assert not [row for row in kept if row["digest"] == digest or digest[:16] in row["place"]]
+    assert left == []
+    assert differences == ()
+
+
+async def test_what_was_carried_is_not_told_by_its_id_once_it_is_forgotten(opened: OpenApp, atlas_home: Home) -> None:
+    diary = DiaryPlugin(atlas_home.folder)
+    put(atlas_home, "memory/USER.md", f"Collects {SECRET}.", "Likes tea.")
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+        await ask(app, "memory.forget", text=SECRET)
+        rows = await app.services.need(STORE).read(lambda it: it.rows("SELECT known, digest FROM memory_carried"))
+        there = [one.id for one in await slot_of(app).notes.known()]
+
+    assert [(row["known"], row["digest"]) for row in rows] == [(there[0], "")]
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "others"), [("Likes C++.", "Likes C#."), ("It was -5 there.", "It was 5 there.")]
+)
+async def test_what_differs_in_a_sign_was_not_forgotten(opened: OpenApp, forgotten: str, others: str) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await ask(app, "memory.forget", text=forgotten)
+        learned = [
+            await slot_of(app).may_learn(text, conversation=id, review=True)
+            for text in (forgotten, forgotten.upper(), others)
+        ]
+
+    assert [bool(why) for why in learned] == [True, True, False]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from atlas_memory.files import locked
-from atlas_memory.receipts import digest
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -73,10 +72,9 @@ async def test_a_write_is_booked_before_it_is_told(opened: OpenApp, model: Model
     async with opened() as app:
         await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."})
         rows = await app.services.need(STORE).read(lambda reading: reading.rows("SELECT * FROM memory_receipt"))
+        digest = slot_of(app).digest("Likes tea.")
 
-    assert [(row["place"], row["digest"]) for row in rows] == [
-        (f"memory/USER.md#{digest('Likes tea.')[:16]}", digest("Likes tea."))
-    ]
+    assert [(row["place"], row["digest"]) for row in rows] == [(f"memory/USER.md#{digest[:16]}", digest)]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from atlas_memory.entries import Operation, apply
+from atlas_memory.proposals import are_gone, changes_of, operations_of
 from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
 from atlas_sdk.homes import Home
 from atlas_sdk.services.home import HOME
+from atlas_sdk.tools import ToolError
 
 from .conftest import Model, OpenApp, ask, remember, start
 from .test_notes import put
@@ -134,3 +139,39 @@ async def test_a_program_of_the_agents_cannot_approve(opened: OpenApp, model: Mo
         method = app.services.need(HOME).methods()["memory.approve"]
         with pytest.raises(RefusedError):
             await method.run(method.params(id=one["id"]), Inside())
+
+
+async def test_one_that_changes_an_entry_twice_or_not_at_all_can_be_approved(
+    opened: OpenApp, model: Model, notes: Path
+) -> None:
+    operations = [
+        {"action": "replace", "old_text": "printer", "content": "The printer takes any file."},
+        {"action": "replace", "old_text": "any file", "content": "The printer takes any file but video."},
+        {"action": "replace", "old_text": "Tea", "content": "Tea is at four."},
+        {"action": "add", "content": "Lunch is at one."},
+        {"action": "remove", "old_text": "Lunch"},
+    ]
+    async with opened() as app:
+        await proposed(app, model, {"target": "memory", "operations": operations})
+        (one,) = (await ask(app, "memory.proposals"))["proposals"]
+        await ask(app, "memory.approve", id=one["id"])
+
+    assert one["why"] == ""
+    assert notes.read_text() == "The printer takes any file but video.\n§\nTea is at four.\n"
+
+
+TEXTS = st.sampled_from(["Aa", "Bb", "Cc", "Dd"])
+OPERATIONS = st.builds(Operation, st.sampled_from(["add", "replace", "remove"]), TEXTS, TEXTS)
+
+
+@given(st.lists(TEXTS, unique=True), st.lists(OPERATIONS, min_size=1, max_size=6))
+def test_whatever_may_wait_applies_as_it_would_have(entries: list[str], operations: list[Operation]) -> None:
+    try:
+        applied = apply(entries, operations, 1_000)
+    except ToolError:
+        return
+    changes = changes_of(operations, applied)
+
+    assert not are_gone(changes, entries)
+    if changes:
+        assert apply(entries, operations_of(changes), 1_000).entries == applied.entries

@@ -8,7 +8,7 @@ import pytest
 
 from atlas_memory.entries import Operation
 from atlas_memory.places import USER
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import MisuseError, StorageError
 from atlas_sdk.homes import Home
 from atlas_sdk.memory import Known
 
@@ -117,3 +117,14 @@ async def test_doctor_says_that_no_system_is_there(opened: OpenApp, atlas_home: 
 
     assert found.state == "failed"
     assert "atlas memory use NAME (notes)" in found.said
+
+
+async def test_what_was_carried_is_looked_for_sign_by_sign(
+    opened: OpenApp, atlas_home: Home, diary: DiaryPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(atlas_home, "memory/USER.md", "Likes C++.", "Likes C#.")
+    real = diary.diary.take
+    async with opened(objects={"diary": diary}) as app:
+        monkeypatch.setattr(diary.diary, "take", lambda known: real(known[:1]))
+        with pytest.raises(StorageError, match="does not know 1 of 2 things"):
+            await ask(app, "memory.use", system="diary")

@@ -211,3 +211,47 @@ async def test_after_a_kill_every_message_that_was_acknowledged_is_found(tmp_pat
     assert await library.store.get(Conversation, "c") is not None
     assert await library.store.check() == ()
     await library.store.close()
+
+
+async def test_another_plugin_is_told_which_messages_hold_words_and_when_it_cannot_be(tmp_path: Path) -> None:
+    library = library_in(tmp_path)
+    one = await library.talk("kettle and pan", "a kettle", "pans", "spoon")
+    other = await library.talk("kettle elsewhere")
+    await library.talk(*(f"pot {number}" for number in range(6 * BATCH)))
+    await library.store.migrate("recall", SCHEMA)
+    early = await library.index.holding(["kettle"], conversations=[one.id])
+    while await library.index.step():
+        pass
+    held = await library.index.holding(["kettle", "pan", "++"], conversations=[one.id])
+    both = await library.index.holding(["kettle"], conversations=[one.id, other.id], limit=2)
+    none = await library.index.holding(['"', "*"], conversations=[one.id])
+    await library.store.close()
+
+    names = {id: text for text, id in library.ids.items()}
+    assert early is None
+    assert held is not None
+    assert [names[id] for id in held] == ["kettle and pan", "pans", "a kettle"]
+    assert len(both or ()) == 2
+    assert none == ()
+
+
+async def test_a_name_of_who_spoke_is_forgotten_with_the_message_s(library: Any) -> None:
+    record = await library.talk("good morning", "hello to you")
+    first, _ = await library.store.path(record.id)
+    noor = first.model_copy(update={"sender": first.sender.model_copy(update={"name": "Noor Haddad"})})
+    await library.store.commit([noor])
+    while await library.index.step():
+        pass
+    [forgetter] = atlas_forgetters(library.ctx)
+    traces = await forgetter.find("noor haddad")
+    await library.store.commit([first])
+    await forgetter.erase("noor haddad", traces)
+    again = await forgetter.find("noor haddad")
+    rows = await library.store.read(
+        lambda reading: reading.rows("SELECT who AS name FROM recall_message UNION ALL SELECT name FROM recall_name")
+    )
+
+    assert [trace.id for trace in traces] == [first.id]
+    assert again == ()
+    assert not [row for row in rows if row["name"]]
+    assert await library.texts("morning") == ["good morning"]

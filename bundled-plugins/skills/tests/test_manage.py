@@ -310,7 +310,8 @@ async def test_forgetting_reaches_skills_versions_and_the_archive(
     async with opened(atlas_app, model) as app:
         await manage(app, model, {"action": "patch", "name": "tea", "old_string": "first", "new_string": "last"})
         await manage(app, model, {"action": "delete", "name": "old"})
-        (forgetter,) = [one.item for one in app.services.need(HOME).added("atlas_forgetters")]
+        added = app.services.need(HOME).added("atlas_forgetters")
+        (forgetter,) = [one.item for one in added if one.plugin == "skills"]
         traces = await forgetter.find("Aunt Petunia")
         await forgetter.erase("Aunt Petunia", traces)
         again = await forgetter.find("Aunt Petunia")

@@ -8,13 +8,14 @@ from typing import Any
 
 from .errors import SettingsError
 from .homes import replace_file
+from .regular_file import read_regular_text
 from .values import Json
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """Return what the file holds, nothing where there is none. Raises SettingsError, and changes nothing."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_regular_text(path))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -27,7 +28,7 @@ def write_setting(path: Path, section: str, key: str, value: Json) -> None:
     """Set a key, or take it out with None, and leave the rest of the file as it is. Raises StorageError."""
     import tomlkit
 
-    text = path.read_text("utf-8") if path.exists() else ""
+    text = read_regular_text(path) if path.exists() else ""
     document = tomlkit.parse(text)
     table: Any = document.setdefault(section, tomlkit.table())
     if value is None:

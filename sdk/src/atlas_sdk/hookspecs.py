@@ -341,11 +341,12 @@ def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
     """Add a place that ``atlas memory forget`` looks into: whatever else the plugin keeps of what was said.
 
     Called when a generation is built; the memory plugin asks each one. A memory system needs none: it is asked
-    itself. Answers are joined. When it raises, its plugin is turned off and named, and nothing else is.
+    itself. Answers are joined. When it raises, its plugin is turned off and named, and nothing else is. What no
+    plugin looks after is found and named, and not erased.
 
         @hookimpl
         def atlas_forgetters(ctx):
-            return [Summaries(ctx)]
+            return [Rows(ctx.services, "diary_day", "said", where="your diary", asked=False)]
     """
     raise NotImplementedError
 

@@ -46,8 +46,8 @@ class NotTaken(Frozen):
 class Receipt(Frozen):
     """That a write is on disk, as it was read back: what a memory tool reports rests on it.
 
-    ``place`` is a file below the home, or a table and an id; ``digest`` is the SHA-256 of the entry's text in hex,
-    and empty once the entry was removed there.
+    ``place`` is a file below the home, or a table and an id; ``digest`` is of the entry's text, as
+    ``MemoryService.digest`` makes it, and empty once the entry was removed there.
     """
 
     id: str
@@ -106,17 +106,23 @@ class DiscreetMemory(Protocol):
 class Trace(Frozen):
     """Where something that is to be forgotten was found. ``where`` is for people, such as ``memory/USER.md``.
 
-    ``asked`` says that it is erased only when that was asked for by name, as messages of conversations are.
+    ``asked`` says that it is erased only when that was asked for by name, as messages of conversations are. ``stays``
+    says, in a sentence with the way out, why it cannot be erased there at all; its forgetter is not asked to.
     """
 
     id: str
     where: str
     text: str
     asked: bool = False
+    stays: str = ""
 
 
 class Forgetter(Protocol):
-    """A place that keeps what was said. Erasing leaves no copy of the text, also not in free pages of a file."""
+    """A place that keeps what was said. Erasing leaves no copy of the text, also not in free pages of a file.
+
+    What no forgetter owns is looked through all the same, and named where it holds the text: every table of the
+    database and every file of the home. One that also is an ``Owner`` says what is its own.
+    """
 
     @property
     def name(self) -> str:
@@ -127,3 +133,14 @@ class Forgetter(Protocol):
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
         """Erase the text there. Raises AtlasError when it could not, and says what is left."""
+
+
+class Owner(Protocol):
+    """A forgetter, or a memory system, that says what it looks after, so that it is not named a second time.
+
+    What it owns is looked through once more after it erased, and named if the text is there still.
+    """
+
+    @property
+    def owns(self) -> tuple[str, ...]:
+        """Tables (``recall_*``) and files below the home (``skills/*``): each has a slash. A ``*`` stands for any."""

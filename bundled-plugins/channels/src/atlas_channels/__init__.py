@@ -10,6 +10,7 @@ from atlas_sdk.hookspecs import hookimpl
 if TYPE_CHECKING:
     from atlas_sdk.checks import Check
     from atlas_sdk.context import PluginContext
+    from atlas_sdk.memory import Forgetter
     from atlas_sdk.methods import Method
     from atlas_sdk.schema import Schema
     from atlas_sdk.services import Provided
@@ -56,3 +57,17 @@ def atlas_checks(ctx: PluginContext) -> list[Check]:
 
     channels = own(ctx)
     return [Check("channels.run", "Channels run", channels.check)] if channels is not None else []
+
+
+@hookimpl
+def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
+    from atlas_sdk.forgetting import Rows
+
+    out = "atlas pairing forget CHANNEL USER takes somebody out, and their chats with them."
+    return [
+        Rows(ctx.services, "channels_outbox", "data", where="what was sent to chats"),
+        *(Rows(ctx.services, one, "name", "person", where="who is let in", stays=out) for one in _PEOPLE),
+    ]
+
+
+_PEOPLE = ("channels_person", "channels_code")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import EVENT, ConversationCompacted
 from atlas_sdk.memory import Trace
 from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.records import Content
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-FORGOTTEN = "[forgotten]"
-SHOWN_CHARS = 200
 PROMPT = "prompt:"
 _SUMMARIES = "SELECT id, data FROM message WHERE id IN (SELECT json_extract(data, '$.summary') FROM checkpoint)"
 _PROMPTS = """SELECT id, data FROM content WHERE id IN (
@@ -33,30 +31,30 @@ class Summaries:
         self._ctx = ctx
 
     async def find(self, text: str) -> tuple[Trace, ...]:
-        pattern = _pattern(text)
+        phrase = Phrase(text)
 
         def work(reading: Reading) -> list[Trace]:
             found = []
             for row in reading.rows(_SUMMARIES):
                 message = Message.model_validate_json(row["data"])
                 said = message.text()
-                if message.id == text or pattern.search(said):
+                if message.id == text or phrase.is_in(said):
                     where = f"the summary in conversation {message.conversation}"
-                    found.append(Trace(id=message.id, where=where, text=_around(said, pattern)))
+                    found.append(Trace(id=message.id, where=where, text=phrase.shown(said)))
             for row in reading.rows(_PROMPTS):
                 said = "\n\n".join(message.text() for message in _messages(row))
-                if pattern.search(said):
+                if phrase.is_in(said):
                     where = "what a summary or a title was made of"
-                    found.append(Trace(id=PROMPT + row["id"], where=where, text=_around(said, pattern)))
+                    found.append(Trace(id=PROMPT + row["id"], where=where, text=phrase.shown(said)))
             return found
 
         return tuple(await self._ctx.services.need(STORE).read(work))
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
-        pattern, ids = _pattern(text), {trace.id for trace in traces}
+        phrase, ids = Phrase(text), {trace.id for trace in traces}
 
         def strike(message: Message) -> Message:
-            return _struck(message, None if message.id == text else pattern)
+            return _struck(message, None if message.id == text else phrase)
 
         changed = await self._ctx.services.need(STORE).write(lambda transaction: _erase(transaction, ids, strike))
         # A conversation that is open reads its path from memory, so its summary is put there anew.
@@ -89,18 +87,12 @@ def _erase(transaction: Transaction, ids: set[str], strike: Callable[[Message], 
     return changed
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return what finds a text in any case and spacing."""
-    words = text.split() or [text]
-    return re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
-
-
-def _struck(message: Message, pattern: re.Pattern[str] | None) -> Message:
-    """Return the message without the text, or without any where no pattern is given."""
+def _struck(message: Message, phrase: Phrase | None) -> Message:
+    """Return the message without the text, or without any where no phrase is given."""
     parts = []
     for part in message.parts:
         if isinstance(part, TextPart):
-            said = FORGOTTEN if pattern is None else pattern.sub(FORGOTTEN, part.text)
+            said = FORGOTTEN if phrase is None else phrase.without(part.text)
             part = part.model_copy(update={"text": said})
         parts.append(part)
     return message.model_copy(update={"parts": tuple(parts)})
@@ -114,9 +106,3 @@ def _messages(row: object) -> list[Message]:
         value, at = decoder.raw_decode(text, at)
         found.append(Message.model_validate(value))
     return found
-
-
-def _around(text: str, pattern: re.Pattern[str]) -> str:
-    match = pattern.search(text)
-    at = max(0, match.start() - SHOWN_CHARS // 4) if match else 0
-    return text[at : at + SHOWN_CHARS]

@@ -8,6 +8,7 @@ from atlas_sdk.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from atlas_sdk.context import PluginContext
+    from atlas_sdk.memory import Forgetter
     from atlas_sdk.methods import Method
     from atlas_sdk.schema import Schema
     from atlas_sdk.services import Provided
@@ -41,3 +42,11 @@ def atlas_methods(ctx: PluginContext) -> list[Method]:
     from atlas_gate.methods import methods
 
     return methods(ctx)
+
+
+@hookimpl
+def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
+    from atlas_sdk.forgetting import Rows
+
+    # A permission is bound to a digest of the command, so it goes with its words: the command asks again.
+    return [Rows(ctx.services, "gate_grant", "said", "rule", where="permissions you gave", whole=True)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from atlas_sdk.errors import MisuseError, RefusedError
 from atlas_sdk.homes import replace_file
+from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.values import Json
 
 
@@ -47,7 +48,7 @@ class ServersFile:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._path.read_text("utf-8-sig"))
+            found = json.loads(read_regular_text(self._path, encoding="utf-8-sig"))
         except FileNotFoundError:
             return {"mcpServers": {}}
         except (OSError, ValueError) as error:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError
+from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.plugins import PLUGINS
@@ -243,7 +244,7 @@ class Servers:
     def _read(self, stamp: tuple[int, int] | None) -> bool:
         before = (self._home, self.problems)
         try:
-            text = self._file.read_text("utf-8") if stamp is not None else "{}"
+            text = read_regular_text(self._file) if stamp is not None else "{}"
             self._home, self.problems = read_file(text, self._ctx.home)
         except (OSError, ValueError) as error:
             self.problems = (f"{self._file} cannot be read: {error}. What it said before still holds.",)

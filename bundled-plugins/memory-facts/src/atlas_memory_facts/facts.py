@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas_sdk.ids import new_id
+from atlas_sdk.phrase import evened
 from atlas_sdk.services.store import Reading, Row, Transaction
 
 from .scopes import Scope, Whose
@@ -68,7 +69,7 @@ class Fact:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text in one case and form: two values with the same ones say the same."""
+    """Return the words of a text in one case and form. Signs are left out, so the same words may say two things."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -82,7 +83,7 @@ def key_from(text: str) -> str:
 
 
 def said(value: str) -> str:
-    """Return what a value says, as a digest of its words: two spellings of one fact have the same."""
+    """Return a digest of a value's words: two spellings of one fact have the same, and others may have it, too."""
     return digest(" ".join(words_of(value)))
 
 
@@ -173,7 +174,7 @@ def put(transaction: Transaction, draft: Draft, now: datetime) -> str:
 
     An archived one that it is the same as comes back.
     """
-    same = _of_scope(transaction, draft.whose, "said = :text", said(draft.value))
+    same = _saying(transaction, draft.whose, draft.value)
     same.sort(key=lambda one: (one.archived_at is not None, one.key != draft.key))
     keyed = _of_scope(transaction, draft.whose, "key = :text", draft.key)
     if same and (same[0].archived_at is None or same[0].key == draft.key or not keyed):
@@ -207,8 +208,8 @@ def replace(transaction: Transaction, id: str, value: str, source: Source, now: 
     """
     (before,) = by_ids(transaction, [id])
     changed = [id]
-    for other in _of_scope(transaction, before.whose, "archived_at IS NULL AND said = :text", said(value)):
-        if other.id != id:
+    for other in _saying(transaction, before.whose, value):
+        if other.id != id and other.archived_at is None:
             archive(transaction, other.id, by=source.type, reason="said twice", now=now)
             changed.append(other.id)
     draft = Draft(before.whose, before.category, before.key, value, before.confidence, before.target, source)
@@ -247,6 +248,11 @@ def erase(transaction: Transaction, ids: Sequence[str]) -> None:
     transaction.run("INSERT INTO memory_facts_words(memory_facts_words) VALUES ('rebuild')")
     transaction.run("DELETE FROM memory_facts_source WHERE id NOT IN (SELECT source_id FROM memory_facts_memory)")
     _count(transaction)
+
+
+def _saying(reading: Reading, whose: Whose, value: str) -> list[Fact]:
+    """Return the facts of a scope that say the same, signs included."""
+    return [one for one in _of_scope(reading, whose, "said = :text", said(value)) if evened(one.value) == evened(value)]
 
 
 def _of_scope(reading: Reading, whose: Whose, where: str, text: str) -> list[Fact]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from atlas_sdk.errors import StorageError
 from atlas_sdk.ids import new_id
+from atlas_sdk.regular_file import open_regular
 
 LOCK_SECONDS = 20.0
 """Longer than a queue of writers ever takes: each holds the lock for a few milliseconds."""
@@ -55,7 +56,7 @@ def _try_lock(handle: int) -> bool:
 def read_text(file: Path) -> str | None:
     """Return a file's text, or None where there is none that can be read."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             return opened.read(MOST_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from atlas_sdk.memory import Trace
+from atlas_sdk.phrase import Phrase
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
 from . import facts, revisions
-from .revisions import folded
 from .system import Facts
 
 
@@ -22,16 +22,16 @@ class Leftovers:
 
     async def find(self, text: str) -> tuple[Trace, ...]:
         def work(view: Reading) -> list[Trace]:
-            wanted = folded(text)
+            phrase = Phrase(text)
             archived = [
                 Trace(id=one.id, where="archived facts", text=one.value)
                 for one in facts.archived(view)
-                if text == one.id or wanted in folded(f"{one.key.replace('_', ' ')} {one.value}")
+                if text == one.id or phrase.is_in(f"{one.key.replace('_', ' ')} {one.value}")
             ]
             keyed = [
                 Trace(id=one.id, where="facts, by key", text=f"{one.key}: {one.value}")
                 for one in facts.live(view)
-                if wanted in folded(one.key.replace("_", " "))
+                if phrase.is_in(one.key.replace("_", " "))
             ]
             versions = [
                 Trace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +10,18 @@ from datetime import datetime
 
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Conversation
-from atlas_sdk.services.store import Reading
+from atlas_sdk.services import Services
+from atlas_sdk.services.recall import RECALL
+from atlas_sdk.services.store import STORE, Reading
 
 from . import people
 from .facts import words_of
 from .scopes import OWNER, Who, Within, key_of
 
 MOST_ROWS = 20_000
-"""The newest messages looked at: this reads messages one by one, which is a second's work at most."""
+"""The newest messages looked at where there is no index: read one by one, that is a second's work at most."""
+MOST_HELD = 200
+"""Messages that the index names, from which the best are taken."""
 _KINDS = frozenset({"client", "channel", "agent", "plugin"})
 """Where people speak with an agent. What jobs, subagents and reviews say is no history of the person's."""
 SHOWN_CHARS = 400
@@ -32,16 +37,28 @@ class Said:
     text: str
 
 
-def found(view: Reading, who: Who, within: Within, query: str, *, most: int) -> list[Said]:
+async def found(services: Services, who: Who, within: Within, query: str, *, most: int) -> list[Said]:
     """Return messages with the words of a query: those with all of them first, then the newest.
 
-    A job sees none. A guest, and a chat of several people, sees that chat alone.
+    The index of past conversations is asked where there is one that holds all that was said. A job sees none. A
+    guest, and a chat of several people, sees that chat alone.
     """
     words = words_of(_plain(query))
     if who.job or not words:
         return []
+    store, recall = services.need(STORE), services.get(RECALL)
+    conversations = await store.read(lambda view: _conversations(view, who, within))
+    held = await recall.holding(words, conversations=conversations, limit=MOST_HELD) if recall is not None else None
+    return await store.read(
+        lambda view: _ranked(
+            _messages(view, conversations, words) if held is None else _named(view, held), words, most=most
+        )
+    )
+
+
+def _ranked(messages: Sequence[Message], words: Sequence[str], *, most: int) -> list[Said]:
     ranked: list[tuple[int, str, Said]] = []
-    for message in _messages(view, _conversations(view, who, within), words):
+    for message in messages:
         text = message.text() if message.role == "assistant" else people.said(message)
         there = set(words_of(_plain(text)))
         hits = sum(1 for word in words if word in there)
@@ -78,6 +95,15 @@ def _messages(view: Reading, conversations: Sequence[str], words: Sequence[str])
             if any(word in low for word in words):
                 found.append(Message.model_validate_json(row["data"]))
     return found
+
+
+def _named(view: Reading, ids: Sequence[str]) -> list[Message]:
+    rows = view.rows(
+        "SELECT data FROM message WHERE id IN (SELECT value FROM json_each(:ids)) "
+        "AND role IN ('user', 'assistant') AND queued = 0",
+        ids=json.dumps(list(ids)),
+    )
+    return [Message.model_validate_json(row["data"]) for row in rows]
 
 
 def _plain(text: str) -> str:

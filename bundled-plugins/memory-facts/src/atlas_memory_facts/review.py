@@ -184,12 +184,12 @@ class Reviewer:
                         draft = reviewed(
                             material.who, one.category, one.key, one.value, confidence=one.confidence, source=source
                         )
-                        await self._may_learn(draft.value, job)
+                        await self._may_learn(draft.value, material, job)
                         adds.append(draft)
                     case Replace():
                         allow(material.who, material.known[one.id].category)
                         value = checked(one.value)
-                        await self._may_learn(value, job)
+                        await self._may_learn(value, material, job)
                         replaces.append((one.id, value, source))
                     case Archive():
                         allow(material.who, material.known[one.id].category)
@@ -198,9 +198,10 @@ class Reviewer:
                 refused.append(str(error))
         return _Checked(tuple(adds), tuple(replaces), tuple(archives), tuple(refused))
 
-    async def _may_learn(self, value: str, job: _Job) -> None:
-        memory = self._ctx.services.need(MEMORY)
-        if why := await memory.may_learn(value, conversation=job.conversation.id, review=True):
+    async def _may_learn(self, value: str, material: _Material, job: _Job) -> None:
+        memory, messages = self._ctx.services.need(MEMORY), [message for message, _ in material.batch.messages]
+        why = await memory.may_learn(value, conversation=job.conversation.id, review=True)
+        if why := why or await memory.may_learn_from(value, messages):
             raise RefusedFactError(why)
 
     def _keep(

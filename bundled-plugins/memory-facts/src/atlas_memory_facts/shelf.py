@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 
@@ -17,10 +17,12 @@ from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 
 from . import facts
-from .facts import Fact, digest
+from .facts import Fact
 from .prompt_files import PromptFiles
 
 T = TypeVar("T")
+Digest: TypeAlias = Callable[[str], str]
+"""How this home's receipts have a text."""
 NAME = "facts"
 TRIES = 3
 PAUSE_SECONDS = 0.05
@@ -75,7 +77,8 @@ class Shelf:
         """Keep receipts of what was written and has none: of facts in use their digest, else that they are gone."""
         async with self._booking:  # who waits here is told of a write only once its receipt is there
             store = self._services.need(STORE)
-            rows, kept = await store.read(_unbooked)
+            memory = self._services.need(MEMORY)
+            rows, kept = await store.read(lambda reading: _unbooked(reading, memory.digest))
             if not rows:
                 return
             receipts = [
@@ -90,8 +93,8 @@ class Shelf:
                 )
                 for row in rows
             ]
-            await self._services.need(MEMORY).book(receipts)
-            await store.write(lambda transaction: _booked(transaction, rows, kept))
+            await memory.book(receipts)
+            await store.write(lambda transaction: _booked(transaction, rows, kept, memory.digest))
 
     async def _tried(self, work: Callable[[Transaction], T]) -> T:
         store = self._services.need(STORE)
@@ -106,15 +109,15 @@ class Shelf:
         raise AssertionError("the last try returns or raises")
 
 
-def _unbooked(reading: Reading) -> tuple[list[Row], dict[str, str]]:
+def _unbooked(reading: Reading, digest: Digest) -> tuple[list[Row], dict[str, str]]:
     """Return what is to be booked, and the digests of the facts in use among it."""
     rows = reading.rows("SELECT * FROM memory_facts_unbooked ORDER BY id, conversation")
-    return rows, _digests(reading, [row["id"] for row in rows])
+    return rows, _digests(reading, [row["id"] for row in rows], digest)
 
 
-def _booked(transaction: Transaction, rows: Sequence[Row], kept: Mapping[str, str]) -> None:
+def _booked(transaction: Transaction, rows: Sequence[Row], kept: Mapping[str, str], digest: Digest) -> None:
     """Strike off what was booked, unless it was written again meanwhile."""
-    now = _digests(transaction, [row["id"] for row in rows])
+    now = _digests(transaction, [row["id"] for row in rows], digest)
     for row in rows:
         if now.get(row["id"]) == kept.get(row["id"]):
             transaction.run(
@@ -124,11 +127,11 @@ def _booked(transaction: Transaction, rows: Sequence[Row], kept: Mapping[str, st
             )
 
 
-def _digests(reading: Reading, ids: Sequence[str]) -> dict[str, str]:
+def _digests(reading: Reading, ids: Sequence[str], digest: Digest) -> dict[str, str]:
     return {one.id: digest(one.value) for one in facts.by_ids(reading, ids) if one.archived_at is None}
 
 
-def differences(there: Sequence[Fact], receipts: Sequence[Receipt]) -> tuple[str, ...]:
+def differences(there: Sequence[Fact], receipts: Sequence[Receipt], digest: Digest) -> tuple[str, ...]:
     """Return a sentence for each fact that is not as its last receipt has it."""
     known = {f"{NAME}#{one.id}": one for one in there}
     said = []

@@ -27,6 +27,7 @@ class Facts:
 
     name = NAME
     tools: tuple[str, ...] = ()
+    owns = ("memory_facts_*", "memory/*/*")
 
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx
@@ -108,7 +109,9 @@ class Facts:
             return [*facts.live(reading), *facts.archived(reading)]
 
         await self.shelf.book()
-        return differences(await self.ctx.services.need(STORE).read(work), receipts)
+        return differences(
+            await self.ctx.services.need(STORE).read(work), receipts, self.ctx.services.need(MEMORY).digest
+        )
 
 
 def has_memory(conversation: Conversation) -> bool:

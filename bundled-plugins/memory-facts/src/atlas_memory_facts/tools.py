@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from atlas_sdk.messages import TextPart
+from atlas_sdk.phrase import evened
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
@@ -75,7 +76,7 @@ async def _store(system: Facts, key: str, value: str, host: ToolHost) -> str:
         return facts.put(transaction, draft, now)
 
     _, there = await system.shelf.write(work, touched=lambda id: [id], conversation=conversation.id, call=host.call)
-    if not there or words_of(there[0].value) != words_of(draft.value):
+    if not there or evened(there[0].value) != evened(draft.value):
         raise ToolError("Nothing was saved for certain: another write changed the same key. Recall it and try again.")
     (fact,) = there
     return f"Saved for this {'job' if who.job else 'conversation'}: {fact.key} = {fact.value}"
@@ -87,12 +88,11 @@ async def _recall(system: Facts, query: str, scope: Any, source: str, host: Tool
         raise ToolError("A scheduled job reads its own memories and no history of conversations. Use source memories.")
     within: Within = scope
 
-    def work(view: Reading) -> tuple[list[Fact], list[Said]]:
-        kept = recalled(view, who, within, query) if source != "history" else []
-        said = history.found(view, who, within, query, most=MOST) if source != "memories" else []
-        return kept, said
-
-    kept, said = await system.ctx.services.need(STORE).read(work)
+    services, kept, said = system.ctx.services, list[Fact](), list[Said]()
+    if source != "history":
+        kept = await services.need(STORE).read(lambda view: recalled(view, who, within, query))
+    if source != "memories":
+        said = await history.found(services, who, within, query, most=MOST)
     if source != "memories" and not words_of(query):
         raise ToolError("History is found by words: give a query.")
     lines = [f"- {one.key}: {one.value} ({one.category}, {_where(one)}, {one.updated_at:%Y-%m-%d})" for one in kept]

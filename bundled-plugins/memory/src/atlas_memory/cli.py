@@ -27,6 +27,8 @@ def list_(context: typer.Context, json: Json = False) -> None:
     for one in found["known"]:
         whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
         print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}"))
+    for said in found.get("unread", ()):
+        print(one_line(f"Not read: {said}"))
     if not found["known"]:
         print(one_line(f"Nothing is known yet. The memory system in use is {found['system']}."))
 
@@ -45,6 +47,8 @@ def proposals(context: typer.Context, json: Json = False) -> None:
                 print(one_line(f"  - {change['leaves']}"))
             if change["text"]:
                 print(one_line(f"  + {change['text']}"))
+        if row.get("note"):
+            print(one_line(f"  It waits: {row['note']}"))
         if row["why"]:
             print(one_line(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}"))
     if not rows:
@@ -96,6 +100,8 @@ def use(
     )
     for one in done["not_carried"]:
         print(one_line(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})"))
+    for said in done.get("unread", ()):
+        print(one_line(f"Not read, and not carried: {said}"))
     if done["not_carried"]:
         print(one_line(f"What was not carried stays in {done['before']}, and is in use again when you switch back."))
 
@@ -112,8 +118,10 @@ def forget(
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         found = client.request("memory.find", {"text": text})
-        todo = [one for one in found["found"] if not one["by_hand"] and (conversations or not one["asked"])]
+        todo = [one for one in found["found"] if _goes(one, conversations)]
         if not json:
+            if not found["found"]:
+                print("It was found nowhere.")
             _show(found["found"], conversations)
         if todo and not yes:
             if not sys.stdin.isatty():
@@ -122,21 +130,28 @@ def forget(
                 raise typer.Exit(int(ExitCode.FAILED))
         # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
         done = client.request("memory.forget", {"text": text, "conversations": conversations})
+    shown = {one["where"] for one in found["found"]}
     if json:
         _print(done)
-    elif todo:
+        return
+    _show([one for one in done["left"] if one["where"] not in shown], conversations)
+    if todo:
         print(one_line(f"Erased in {len(done['erased'])} places."))
     elif found["found"]:
         print("Nothing was erased. It is not learned again from where it was said.")
 
 
+def _goes(found: dict[str, Any], conversations: bool) -> bool:
+    return not found["by_hand"] and not found.get("stays") and (conversations or not found["asked"])
+
+
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:
-    if not found:
-        print("It was found nowhere.")
     counts: dict[str, int] = {}
     for one in found:
         note = ""
-        if one["by_hand"]:
+        if one.get("stays"):
+            note = f" (stays: {one['stays'].rstrip('.')})"
+        elif one["by_hand"]:
             note = " (your own file: edit it yourself)"
         elif one["asked"] and not conversations:
             note = " (stays; erase it with --conversations)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from atlas_sdk.errors import StorageError
 from atlas_sdk.ids import new_id
+from atlas_sdk.regular_file import read_regular
 
 LOCK_SECONDS = 20.0
 """Longer than a queue of writers ever takes: each holds the lock for a few milliseconds."""
@@ -68,12 +68,8 @@ def _try_lock(handle: int) -> bool:
 def read_text(file: Path) -> str | None:
     """Return a file's text with plain line ends, or None where there is none. Raises UnreadableError."""
     try:
-        about = file.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError("it is no file")  # reading a pipe would wait for ever
-        if about.st_size > MOST_BYTES:
-            raise OSError(f"it is larger than {MOST_BYTES:,} bytes")
-        return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        data = read_regular(file, most_bytes=MOST_BYTES)
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         if file.is_symlink():
             raise _unreadable(file, "its link leads nowhere") from None
@@ -93,17 +89,19 @@ def _unreadable(file: Path, why: str) -> UnreadableError:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Put a text in a file's place: a reader sees the old file or the new one, also after a crash. Raises OSError.
+    """Put a text in a file's place: a reader sees the old file or the new one, also after a crash. Raises OSError."""
+    write_bytes(file, text.encode())
 
-    A link is followed, so that a file kept elsewhere stays there.
-    """
+
+def write_bytes(file: Path, data: bytes) -> None:
+    """Put bytes in a file's place, whole. A link is followed, so that a file kept elsewhere stays there."""
     target = Path(os.path.realpath(file))
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.{new_id()}.new")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as open_file:
-            open_file.write(text.encode())
+            open_file.write(data)
             open_file.flush()
             os.fsync(open_file.fileno())
         _replace(beside, target)
@@ -162,4 +160,4 @@ def leftovers(file: Path) -> tuple[Path, ...]:
     if not file.parent.is_dir():
         return ()
     found = [*file.parent.glob(f"{file.name}.bak.*"), *file.parent.glob(f".{file.name}.*.new")]
-    return tuple(sorted(found))
+    return tuple(sorted(one for one in found if one.is_file()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -11,13 +12,15 @@ import anyio.to_thread
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
+from atlas_sdk.phrase import SHORTEST, Phrase
+from atlas_sdk.records import Conversation
 from atlas_sdk.services.home import HOME
-from atlas_sdk.services.store import STORE, Reading
+from atlas_sdk.services.store import STORE, Reading, Transaction
 
+from . import receipts
 from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
-from .phrase import SHORTEST, Phrase
+from .looking import in_files, in_tables, said_in
 from .places import every_place
-from .receipts import digest
 
 if TYPE_CHECKING:
     from .slot import Slot
@@ -27,7 +30,10 @@ _ID = re.compile(r"note-[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 
 
 class Found(Frozen):
-    """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone."""
+    """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone.
+
+    ``stays`` says why nothing erases it there, and the way out.
+    """
 
     place: str
     id: str
@@ -35,6 +41,11 @@ class Found(Frozen):
     text: str
     asked: bool = False
     by_hand: bool = False
+    stays: str = ""
+
+    def goes(self, *, conversations: bool) -> bool:
+        """Whether it is erased."""
+        return not self.by_hand and not self.stays and (conversations or not self.asked)
 
 
 class Forgot(Frozen):
@@ -47,6 +58,12 @@ class Forgot(Frozen):
 
 async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     """Return the text itself, where an id was given, and every place that holds it."""
+    text, found = await _asked(slot, text)
+    return text, (*found, *await _looked(slot, Phrase(text), _owned(_places(slot))))
+
+
+async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
+    """Ask the memory systems, then every place that was added."""
     known = [(system, one) for system in slot.systems() for one in await system.known()]
     named = next((one for _, one in known if one.id == text), None)
     text = named.text if named is not None else text
@@ -56,41 +73,106 @@ async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     found = [_of(system, one) for system, one in known if phrase.is_in(one.text)]
     for forgetter in _forgetters(slot):
         found += [
-            Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked)
+            Found(place=forgetter.name, id=one.id, where=one.where, text=one.text, asked=one.asked, stays=one.stays)
             for one in await forgetter.find(text)
         ]
-    if phrase.is_in(await anyio.to_thread.run_sync(slot.soul.text)):
-        found.append(Found(place="soul", id="soul", where="SOUL.md", text=text, by_hand=True))
+    if said := await anyio.to_thread.run_sync(said_in, slot.soul.file, phrase):
+        found.append(Found(place="soul", id="soul", where="SOUL.md", text=said, by_hand=True))
     if not found and _ID.fullmatch(text):
         raise NotFoundError(f"Nothing that is known has the id {text!r}.", hint="atlas memory list shows the ids.")
+    found += [
+        Found(place=slot.notes.name, id=name, where=name, text="", by_hand=True, stays=f"It may hold it. {why}")
+        for name, why in (await slot.notes.unread()).items()
+    ]
     return phrase.text, tuple(found)
+
+
+async def _looked(slot: Slot, phrase: Phrase, owns: Sequence[str]) -> list[Found]:
+    """Look through all that is owned by nobody."""
+    left = await slot.services.need(STORE).read(lambda reading: in_tables(reading, phrase, owns))
+    left += await anyio.to_thread.run_sync(in_files, slot.ctx.home, phrase, owns)
+    return [
+        Found(
+            place="elsewhere",
+            id=one.id,
+            where=one.where,
+            text=one.text,
+            by_hand=one.id.startswith("path:"),
+            stays=one.stays,
+        )
+        for one in left
+    ]
 
 
 async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     """Erase a text from every place, conversations only when asked, and keep that it is not to be learned again."""
-    text, found = await find(slot, text)
-    erased = [one for one in found if not one.by_hand and (conversations or not one.asked)]
-    left = tuple(one for one in found if one not in erased)
+    text, found = await _asked(slot, text)
+    erased = [one for one in found if one.goes(conversations=conversations)]
+    left = [one for one in found if one not in erased]
     entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
     # First, so that a crash in the middle leaves nothing that a review could teach again.
     said_in = await _said_in(slot, entries, found)
     now = slot.ctx.clock.now()
     slot.forgotten.append((Phrase(text), now, conversations))
+    await slot.sources.put(said_in, now)
     await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
+    await _erase(slot, text, erased)
+    # Once more: what follows the messages, as an index does, may have taken in again what was not redacted yet.
+    await _erase(slot, text, [one for one in (await _asked(slot, text))[1] if one.goes(conversations=conversations)])
+    await receipts.drop(slot.services.need(STORE), [slot.digest(one) for one in {text, *(one.text for one in entries)}])
+    await _forget_carried(slot)
+    await slot.services.need(STORE).scrub()
+    # Who said to have erased all is looked at like everybody else: what is there still is named.
+    named = {one.place for one in left}
+    asked = {one.place for one in left if one.asked and not one.stays}
+    owns = [
+        pattern
+        for one in _places(slot)
+        for pattern in _owned([one])
+        if one.name in (asked if "/" in pattern else named)
+    ]
+    wheres = {one.where for one in left}
+    left += [one for one in await _looked(slot, Phrase(text), owns) if one.where not in wheres]
+    return Forgot(text=text, erased=tuple(erased), left=tuple(left))
+
+
+async def _erase(slot: Slot, text: str, found: Sequence[Found]) -> None:
     for system in slot.systems():
-        ids = [one.id for one in erased if one.place == system.name]
+        ids = [one.id for one in found if one.place == system.name]
         if ids:
             await system.drop(ids)
     for forgetter in _forgetters(slot):
         traces = [
             Trace(id=one.id, where=one.where, text=one.text, asked=one.asked)
-            for one in erased
+            for one in found
             if one.place == forgetter.name
         ]
         if traces:
             await forgetter.erase(text, traces)
-    await slot.services.need(STORE).scrub()
-    return Forgot(text=text, erased=tuple(erased), left=left)
+
+
+async def _forget_carried(slot: Slot) -> None:
+    """Drop what is kept of things that were carried and are known no more: an id is made of a text."""
+    known = {system.name: [one.id for one in await system.known()] for system in slot.systems()}
+
+    def work(transaction: Transaction) -> None:
+        for system, ids in known.items():
+            transaction.run(
+                "DELETE FROM memory_carried WHERE system = :system "
+                "AND known NOT IN (SELECT value FROM json_each(:ids))",
+                system=system,
+                ids=json.dumps(ids),
+            )
+
+    await slot.services.need(STORE).write(work)
+
+
+def _places(slot: Slot) -> list[Forgetter | MemorySystem]:
+    return [*slot.systems(), *_forgetters(slot)]
+
+
+def _owned(places: Iterable[Forgetter | MemorySystem]) -> list[str]:
+    return [pattern for one in places for pattern in getattr(one, "owns", ())]
 
 
 def _forgetters(slot: Slot) -> Sequence[Forgetter]:
@@ -105,7 +187,7 @@ def _of(system: MemorySystem, known: Known) -> Found:
 
 async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found]) -> list[str]:
     """Return the conversations in which it had been said or saved."""
-    digests = {digest(one.text) for one in entries}
+    digests = {slot.digest(one.text) for one in entries}
     ids = {one.conversation for one in entries if one.conversation}
     messages = [one.id.partition(":")[2] for one in found if one.id.startswith("message:")]
 
@@ -118,13 +200,18 @@ async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found])
             }
         return said
 
-    return sorted(ids | await slot.services.need(STORE).read(work))
+    said = ids | await slot.services.need(STORE).read(work)
+    conversations = [await slot.services.need(STORE).get(Conversation, id) for id in sorted(said)]
+    # A review works in a copy, and what it learned had been said in the conversation it copied.
+    copied = {one.parent for one in conversations if one is not None and one.origin.kind == "review" and one.parent}
+    return sorted(said | copied)
 
 
 class SetAside:
     """Copies of memory files that were set aside, and proposals: what the notes keep beside their entries."""
 
     name = "copies and proposals"
+    owns = ("memory_proposals", "memory/*.bak.*", "bots/*/MEMORY.md.bak.*")
 
     def __init__(self, slot: Slot) -> None:
         self._slot = slot
@@ -145,7 +232,11 @@ class SetAside:
             for copy in leftovers(file):
                 try:
                     text = read_text(copy) or ""
-                except UnreadableError:
+                except UnreadableError as error:
+                    text = said_in(copy, phrase)
+                    if text:
+                        where = copy.relative_to(self._slot.ctx.home).as_posix()
+                        found.append(Trace(id=where, where=where, text=text, stays=f"{error} Delete it yourself."))
                     continue
                 if phrase.is_in(text):
                     where = copy.relative_to(self._slot.ctx.home).as_posix()

@@ -43,10 +43,11 @@ class ForgetText(_Params):
 
 
 class KnownList(BaseModel):
-    """The memory system in use and all it knows."""
+    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why."""
 
     system: str
     known: tuple[Known, ...]
+    unread: tuple[str, ...] = ()
 
 
 class KnownThings(_Params):
@@ -84,7 +85,7 @@ def methods(slot: Slot) -> list[Method]:
     """Return the methods."""
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
-        return KnownList(system=slot.system, known=await slot.known())
+        return KnownList(system=slot.system, known=await slot.known(), unread=await slot.unread(slot.system))
 
     async def take(params: KnownThings, caller: Caller) -> BaseModel:
         await _only_people(caller)

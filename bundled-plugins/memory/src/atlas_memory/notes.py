@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from .files import UnreadableError, cannot_write, leftovers, locked, read_text, 
 from .guidance import GUIDANCE
 from .places import USER as USER_PLACE
 from .places import Place, every_place, has_memory, notes_of, place_of
-from .receipts import digest
+from .receipts import PLACE_CHARS
 from .snapshot import block, without_profile
 
 NAME = "notes"
@@ -36,6 +37,9 @@ class Books(Protocol):
 
     async def book(self, receipts: Sequence[Receipt]) -> None:
         """Keep receipts."""
+
+    def digest(self, text: str) -> str:
+        """Return the digest of a text as this home's receipts have it."""
 
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""
@@ -57,6 +61,7 @@ class Notes:
 
     name = NAME
     tools = ("memory",)
+    owns = (USER_PLACE.name, "memory/MEMORY.md", "bots/*/MEMORY.md")
 
     def __init__(self, home: Path, books: Books, clock: Clock, logger: logging.Logger) -> None:
         self._home = home
@@ -186,11 +191,11 @@ class Notes:
         gone = [one.text for one in applied.overwritten if one.text not in applied.entries]
         return [
             *(self._receipt(place, text, "", conversation, call, now) for text in gone),
-            *(self._receipt(place, text, digest(text), conversation, call, now) for text in applied.added),
+            *(self._receipt(place, text, self._books.digest(text), conversation, call, now) for text in applied.added),
         ]
 
     def _receipt(self, place: Place, text: str, kept: str, conversation: str, call: str, now: datetime) -> Receipt:
-        where = f"{place.name}#{digest(text)[:16]}"
+        where = f"{place.name}#{self._books.digest(text)[:PLACE_CHARS]}"
         return Receipt(id=new_id(), system=NAME, place=where, digest=kept, conversation=conversation, call=call, at=now)
 
     # --- as a memory system -------------------------------------------------------------------
@@ -202,8 +207,28 @@ class Notes:
         return tuple(
             Known(id=known_id(place, text), text=text, about=place.about, agent=place.agent, system=NAME)
             for place in every_place(self._home)
-            for text in self.read(place)
+            for text in self._readable(place)
         )
+
+    def _readable(self, place: Place) -> tuple[str, ...]:
+        """Return a file's entries, none where it cannot be read: ``unread`` names it, and it stops no other."""
+        try:
+            return self.read(place)
+        except UnreadableError:
+            return ()
+
+    async def unread(self) -> dict[str, str]:
+        """Return the files that cannot be read at the moment, each with a sentence that says why."""
+        return await anyio.to_thread.run_sync(self._unread)
+
+    def _unread(self) -> dict[str, str]:
+        found = {}
+        for place in every_place(self._home):
+            try:
+                self.read(place)
+            except UnreadableError as error:
+                found[place.name] = str(error)
+        return found
 
     async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
         left: list[NotTaken] = []
@@ -228,7 +253,10 @@ class Notes:
         return tuple(left)
 
     def _why_not(self, place: Place, more: Sequence[str], text: str) -> str:
-        entries = self.read(place)
+        try:
+            entries = self.read(place)
+        except UnreadableError as error:
+            return str(error)
         if text in entries or text in more:
             return ""
         if found := screen(text):
@@ -251,7 +279,7 @@ class Notes:
         texts: list[str] = []
         for place in every_place(self._home):
             file = place.file(self._home)
-            if not any(known_id(place, text) in ids for text in self.read(place)):
+            if not any(known_id(place, text) in ids for text in self._readable(place)):
                 continue
             with locked(file):
                 entries = self.read(place)
@@ -288,12 +316,13 @@ class Notes:
         for place in every_place(self._home):
             mine = [one for one in receipts if one.place.partition("#")[0] == place.name]
             try:
-                there = {digest(text) for text in self.read(place)}
+                there = {self._books.digest(text) for text in self.read(place)}
             except UnreadableError as error:
                 found.append(str(error))
                 continue
             missing = [one for one in mine if one.digest and one.digest not in there]
-            back = [one for one in mine if not one.digest and any(kept[:16] == one.place[-16:] for kept in there)]
+            named = {kept[:PLACE_CHARS] for kept in there}
+            back = [one for one in mine if not one.digest and one.place[-PLACE_CHARS:] in named]
             if missing:
                 found.append(_differs(place, missing, "saved there", "no longer there"))
             if back:
@@ -305,7 +334,7 @@ class Notes:
 
 def known_id(place: Place, text: str) -> str:
     """Return the id of an entry: the same for as long as its words and its file are."""
-    return f"note-{digest(f'{place.name}#{text}')[:16]}"
+    return f"note-{hashlib.sha256(f'{place.name}#{text}'.encode()).hexdigest()[:16]}"
 
 
 def _differs(place: Place, receipts: Sequence[Receipt], done: str, now: str) -> str:

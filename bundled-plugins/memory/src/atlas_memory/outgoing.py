@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from atlas_sdk.hooks import ModelGo, Stage
 from atlas_sdk.messages import Message
+from atlas_sdk.phrase import Phrase
 from atlas_sdk.providers import Emit, ModelReply, ModelRequest
 
-from .phrase import Phrase
 from .slot import Slot
 
 

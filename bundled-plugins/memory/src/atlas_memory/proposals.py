@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Literal
 
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.errors import MisuseError, NotFoundError, StorageError
 from atlas_sdk.ids import new_id
 from atlas_sdk.messages import Frozen
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 from atlas_sdk.tools import ToolError
 
-from .entries import Operation
+from .entries import Applied, Operation
 from .notes import Notes
 from .places import USER, Place, notes_of
 
@@ -29,7 +29,10 @@ class Change(Frozen):
 
 
 class Proposal(Frozen):
-    """A change that waits. ``why`` says why it can no longer apply, empty while it can."""
+    """A change that waits. ``why`` says why it can no longer apply, empty while it can.
+
+    ``note`` says why what it adds was not added at once, where it is not for what it takes away.
+    """
 
     id: str
     file: str
@@ -38,6 +41,7 @@ class Proposal(Frozen):
     changes: tuple[Change, ...]
     at: datetime
     why: str = ""
+    note: str = ""
 
 
 class Settled(Frozen):
@@ -57,16 +61,12 @@ class Proposals:
         self._notes = notes
         self._clock = clock
 
-    async def propose(self, place: Place, operations: Sequence[Operation], *, conversation: str) -> str:
+    async def propose(self, place: Place, operations: Sequence[Operation], *, conversation: str, note: str = "") -> str:
         """Check a whole call as if it were applied and keep it; return its id. Raises ToolError, nothing kept."""
         applied = self._notes.check(place, operations)
         if not applied.changes:
             return ""
-        leaves = {one.operation: one.text for one in applied.overwritten}
-        changes = [
-            Change(action=one.action, leaves=leaves.get(number, ""), text=one.content.strip())
-            for number, one in enumerate(operations, 1)
-        ]
+        changes = changes_of(operations, applied)
         id, now = new_id(), self._clock.now()
 
         def work(transaction: Transaction) -> str:
@@ -75,13 +75,14 @@ class Proposals:
             if known := transaction.rows(same, place=place.name, told=told):
                 return str(known[0]["id"])  # the same change is asked for once
             transaction.run(
-                "INSERT INTO memory_proposals (id, place, conversation, operations, at) "
-                "VALUES (:id, :place, :conversation, :operations, :at)",
+                "INSERT INTO memory_proposals (id, place, conversation, operations, at, note) "
+                "VALUES (:id, :place, :conversation, :operations, :at, :note)",
                 id=id,
                 place=place.name,
                 conversation=conversation,
                 operations=told,
                 at=now.isoformat(),
+                note=note,
             )
             return id
 
@@ -98,17 +99,20 @@ class Proposals:
         """Apply exactly what the card shows, or nothing. Raises MisuseError when it can no longer apply."""
         proposal = await self._get(id)
         place = _place(proposal.file)
-        shown = [change.leaves for change in proposal.changes if change.leaves]
 
         def still(entries: Sequence[str]) -> None:
-            if any(text not in entries for text in shown):
+            if are_gone(proposal.changes, entries):
                 raise ToolError("an entry it changes is no longer as it was")
 
         try:
             if place is None:
                 raise ToolError("the agent it is for has no notes")
             written = await self._notes.write(
-                place, _operations(proposal), conversation=proposal.conversation, call=f"proposal {id}", still=still
+                place,
+                operations_of(proposal.changes),
+                conversation=proposal.conversation,
+                call=f"proposal {id}",
+                still=still,
             )
         except ToolError as error:
             raise _cannot(id, str(error)) from error
@@ -153,15 +157,41 @@ class Proposals:
             return proposal.model_copy(update={"why": "The agent it is for has no notes."})
         try:
             entries = self._notes.read(place)
-            if any(change.leaves and change.leaves not in entries for change in proposal.changes):
+            if are_gone(proposal.changes, entries):
                 return proposal.model_copy(update={"why": "An entry it changes is no longer as it was."})
-            self._notes.check(place, _operations(proposal))
+            self._notes.check(place, operations_of(proposal.changes))
         except ToolError as error:
             said = "It no longer fits." if "would take" in str(error) else str(error)
             return proposal.model_copy(update={"why": said})
-        except OSError as error:
+        except StorageError as error:
             return proposal.model_copy(update={"why": str(error)})
         return proposal
+
+
+def changes_of(operations: Sequence[Operation], applied: Applied) -> tuple[Change, ...]:
+    """Return operations as their card shows them, each with the whole entry it takes away."""
+    leaves = {one.operation: one.text for one in applied.overwritten}
+    return tuple(
+        Change(action=one.action, leaves=leaves.get(number, ""), text=one.content.strip())
+        for number, one in enumerate(operations, 1)
+        if one.action == "add" or number in leaves  # a replace by the same words takes nothing away
+    )
+
+
+def operations_of(changes: Sequence[Change]) -> list[Operation]:
+    """Return what applies exactly the changes that a card shows."""
+    # One that an older Atlas kept may hold a replace that takes nothing away.
+    return [Operation(one.action, one.text, one.leaves) for one in changes if one.action == "add" or one.leaves]
+
+
+def are_gone(changes: Sequence[Change], entries: Sequence[str]) -> bool:
+    """Whether an entry that changes take away is not there any more. What an earlier one puts there need not be."""
+    there = set(entries)
+    for change in changes:
+        if change.leaves and change.leaves not in there:
+            return True
+        there.add(change.text)
+    return False
 
 
 def _place(file: str) -> Place | None:
@@ -169,10 +199,6 @@ def _place(file: str) -> Place | None:
         return USER
     agent = "main" if file == "memory/MEMORY.md" else file.removeprefix("bots/").removesuffix("/MEMORY.md")
     return notes_of(agent)
-
-
-def _operations(proposal: Proposal) -> list[Operation]:
-    return [Operation(change.action, change.text, change.leaves) for change in proposal.changes]
 
 
 def _changes(row: Row) -> tuple[Change, ...]:
@@ -188,6 +214,7 @@ def _proposal(row: Row) -> Proposal:
         conversation=row["conversation"],
         changes=_changes(row),
         at=datetime.fromisoformat(row["at"]),
+        note=row["note"],
     )
 
 

@@ -27,6 +27,11 @@ class Provenance:
         self._owners = _words(_owners_own(path))
         self._others = _words(_of_others(path))
 
+    @property
+    def words(self) -> frozenset[str]:
+        """All that was said by people or read, without what the agent said of it."""
+        return self._owners | self._others
+
     def is_of_others(self, text: str) -> bool:
         """Return whether a text's words were read rather than said by the owner."""
         known = words(text)

@@ -1,8 +1,7 @@
-"""Receipts: that a write is on disk, as it was read back. They hold no text, only a digest of it."""
+"""Receipts: that a write is on disk, as it was read back. They hold no text, only a keyed digest of it."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,13 +9,10 @@ from datetime import datetime
 from atlas_sdk.memory import Receipt
 from atlas_sdk.services.store import Reading, StoreService, Transaction
 
+PLACE_CHARS = 16
+"""How much of a digest names an entry in its file."""
 KEPT = 5_000
 """More than a memory file ever held; older ones say nothing that a newer one does not."""
-
-
-def digest(text: str) -> str:
-    """Return the digest of an entry's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def book(store: StoreService, receipts: Sequence[Receipt]) -> None:
@@ -60,6 +56,20 @@ async def last_of_each_place(store: StoreService, system: str) -> tuple[Receipt,
         )
 
     return await store.read(work)
+
+
+async def drop(store: StoreService, digests: Sequence[str]) -> None:
+    """Drop the receipts of texts that were forgotten: they tell of nothing that is to be looked for any more."""
+
+    def work(transaction: Transaction) -> None:
+        transaction.run(
+            "DELETE FROM memory_receipt WHERE digest IN (SELECT value FROM json_each(:digests)) "
+            "OR substr(place, instr(place, '#') + 1) IN (SELECT substr(value, 1, :chars) FROM json_each(:digests))",
+            digests=json.dumps(list(digests)),
+            chars=PLACE_CHARS,
+        )
+
+    await store.write(work)
 
 
 async def of_calls(store: StoreService, calls: Sequence[str]) -> frozenset[str]:

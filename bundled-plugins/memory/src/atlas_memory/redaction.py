@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -14,20 +16,27 @@ import anyio.to_thread
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.memory import Trace
+from atlas_sdk.phrase import Phrase
+from atlas_sdk.regular_file import read_regular
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from .files import write_whole
-from .phrase import Phrase
+from .files import write_bytes
+from .looking import files_of, in_tables, said_in
 
 TABLES = ("conversation", "message", "turn", "call", "effect", "model_call", "attachment", "event")
 _KEYS = {"event": "number"}
-MOST_BYTES = 8 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+"""A kept file is looked through whatever its size, and written anew up to this one, which is held in memory."""
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NO_TEXT = "This kept file is no plain text, or too large, so it cannot be redacted: delete the file if it is to go."
+_WORKS_BY = "The folder, the agent or the model of a conversation is not rewritten: rename it, and begin a new one."
 
 
 class Conversations:
     """The conversations: messages, results of tools, calls, events, and files that were kept of them."""
 
     name = "conversations"
+    owns = (*TABLES, "attachments/*")
 
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
@@ -38,15 +47,10 @@ class Conversations:
         def work(reading: Reading) -> list[Trace]:
             titles = {row["id"]: _title(row) for row in reading.rows("SELECT id, data FROM conversation")}
             return [
-                Trace(
-                    id=f"{table}:{key}",
-                    where=_where(table, data, titles),
-                    text=phrase.shown(texts[0]),
-                    asked=not _is_summary(data),
-                )
+                trace
                 for table in TABLES
                 for key, data in _rows(reading, table, phrase)
-                if (texts := phrase.texts(data))
+                for trace in _traces(table, key, data, phrase, titles)
             ]
 
         found = await store.read(work)
@@ -55,20 +59,12 @@ class Conversations:
 
     def _files(self, phrase: Phrase) -> list[Trace]:
         found = []
-        for file in self._text_files():
-            with suppress(OSError, UnicodeDecodeError):
-                text = file.read_bytes().decode()
-                if phrase.is_in(text):
-                    where = "attachments/" + "/".join(file.parts[-2:])
-                    found.append(Trace(id=f"file:{file.name}", where=where, text=phrase.shown(text), asked=True))
+        for file in files_of(self._ctx.home / "attachments"):
+            if said := said_in(file, phrase):
+                where = file.relative_to(self._ctx.home).as_posix()
+                stays = "" if _redacted(file, phrase) is not None else _NO_TEXT
+                found.append(Trace(id=f"file:{file.name}", where=where, text=said, asked=not stays, stays=stays))
         return found
-
-    def _text_files(self) -> Iterator[Path]:
-        folder = self._ctx.home / "attachments"
-        for file in sorted(folder.glob("*/*")) if folder.is_dir() else []:
-            with suppress(OSError):
-                if file.is_file() and file.stat().st_size <= MOST_BYTES:
-                    yield file
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
         phrase = Phrase(text)
@@ -87,7 +83,8 @@ class Conversations:
         for name in names:
             file = self._ctx.home / "attachments" / name[:2] / name
             try:
-                write_whole(file, phrase.without(file.read_bytes().decode()))
+                if (data := _redacted(file, phrase)) is not None:
+                    write_bytes(file, data)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -98,6 +95,7 @@ class Instructions:
     """The instructions that conversations began with, which hold what was remembered at the time."""
 
     name = "instructions of conversations"
+    owns = ("content",)
 
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
@@ -107,7 +105,7 @@ class Instructions:
 
         def work(reading: Reading) -> list[Trace]:
             rows = reading.rows("SELECT id, data FROM content")
-            held = [(row["id"], json.loads(row["data"])["text"]) for row in rows if _may_hold(row["data"], phrase)]
+            held = [(row["id"], json.loads(row["data"])["text"]) for row in rows if phrase.may_be_in(row["data"])]
             return [
                 Trace(id=str(id), where="atlas.db, instructions", text=phrase.shown(said))
                 for id, said in held
@@ -133,6 +131,7 @@ class Backups:
     """Copies of the database that were made before its tables changed. One that holds the text is removed whole."""
 
     name = "backups"
+    owns = ("backups/*",)
 
     def __init__(self, ctx: PluginContext) -> None:
         self._folder = ctx.home / "backups"
@@ -141,46 +140,77 @@ class Backups:
         return await anyio.to_thread.run_sync(self._find, Phrase(text))
 
     def _find(self, phrase: Phrase) -> tuple[Trace, ...]:
-        files = sorted(self._folder.glob("*.db")) if self._folder.is_dir() else []
-        found = [(file, said) for file in files if (said := _said_in(file, phrase))]
-        return tuple(Trace(id=file.name, where=f"backups/{file.name}", text=said, asked=True) for file, said in found)
+        found = []
+        for file in files_of(self._folder):
+            # As rows, which a page of the file may cut in two, and as bytes: pages that are free, a log beside it.
+            if said := _said_in(file, phrase) or said_in(file, phrase):
+                name = file.relative_to(self._folder).as_posix()
+                found.append(Trace(id=name, where=f"backups/{name}", text=said, asked=True))
+        return tuple(found)
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
-        for trace in traces:
-            try:
-                (self._folder / Path(trace.id).name).unlink(missing_ok=True)
-            except OSError as error:
-                raise AtlasError(f"backups/{trace.id} still holds it: {error.strerror}.", code="not_erased") from error
+        await anyio.to_thread.run_sync(self._erase, {trace.id for trace in traces})
+
+    def _erase(self, names: set[str]) -> None:
+        for file in files_of(self._folder):
+            if (name := file.relative_to(self._folder).as_posix()) in names:
+                try:
+                    file.unlink(missing_ok=True)
+                except OSError as error:
+                    raise AtlasError(f"backups/{name} still holds it: {error.strerror}.", code="not_erased") from error
+
+
+class _Copy:
+    """A copy of a database that nobody has open, asked as the store is."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        database.row_factory = sqlite3.Row
+        database.text_factory = lambda data: data.decode(errors="replace")
+        self._database = database
+
+    def rows(self, sql: str, /, **values: Any) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._database.execute(sql, values)]
 
 
 def _said_in(file: Path, phrase: Phrase) -> str:
-    """Return what a copy of the database says around a phrase, or nothing."""
-    try:
-        with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as database:
-            tables = database.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-            ).fetchall()
-            for (table,) in tables:
-                for row in database.execute(f'SELECT * FROM "{table}"'):
-                    for value in row:
-                        if isinstance(value, str) and phrase.is_in(value):
-                            return phrase.shown(value)
-    except sqlite3.Error:
-        word = phrase.word.encode().lower()  # a damaged copy is judged by its bytes
-        return phrase.text if word and word in file.read_bytes().lower() else ""
+    """Return what a copy of the database says around a phrase, or nothing, as where it is no database."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True)) as database:
+        return next((one.text for one in in_tables(_Copy(database), phrase, ())), "")
     return ""
+
+
+def _redacted(file: Path, phrase: Phrase) -> bytes | None:
+    """Return a kept file's bytes with a mark in the text's place, None where it is no text or the text stays in it."""
+    data = read_regular(file, most_bytes=MOST_BYTES) if file.stat().st_size <= MOST_BYTES else None
+    for encoding in ("utf-8", "utf-16", "latin-1") if data is not None else ():
+        assert data is not None
+        if encoding == "utf-16" and data[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            continue
+        with suppress(UnicodeError):
+            text = data.decode(encoding)
+            if not _BINARY.search(text) and phrase.is_in(text):
+                wide = "utf-16-le" if data[:2] == codecs.BOM_UTF16_LE else "utf-16-be"
+                said = phrase.without(text)
+                return data[:2] + said.encode(wide) if encoding == "utf-16" else said.encode(encoding)
+    return None
 
 
 def _rows(reading: Reading, table: str, phrase: Phrase) -> Iterator[tuple[Any, Any]]:
     key = _KEYS.get(table, "id")
-    where = "WHERE data LIKE :like" if phrase.word else ""
-    values = {"like": f"%{phrase.word}%"} if phrase.word else {}
-    for row in reading.rows(f"SELECT {key} AS key, data FROM {table} {where}", **values):
+    sql = f"SELECT {key} AS key, data FROM {table} WHERE data LIKE :like"
+    for row in reading.rows(sql, like=f"%{phrase.word}%"):
         yield row["key"], json.loads(row["data"])
 
 
-def _may_hold(data: str, phrase: Phrase) -> bool:
-    return not phrase.word or phrase.word.lower() in data.lower()
+def _traces(table: str, key: Any, data: Any, phrase: Phrase, titles: dict[str, str]) -> Iterator[Trace]:
+    texts = phrase.texts(data)
+    kept = phrase.texts(phrase.redacted(data)) if texts else []
+    where = _where(table, data, titles)
+    if len(texts) > len(kept):
+        text = phrase.shown(next(one for one in texts if one not in kept))
+        yield Trace(id=f"{table}:{key}", where=where, text=text, asked=not _is_summary(data))
+    if kept:
+        yield Trace(id=f"kept:{table}:{key}", where=f"{where}, what it works by", text=kept[0], stays=_WORKS_BY)
 
 
 def _redact(transaction: Transaction, table: str, key: str, phrase: Phrase) -> None:

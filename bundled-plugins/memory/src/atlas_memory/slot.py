@@ -15,6 +15,7 @@ from atlas_sdk.events import Noticed
 from atlas_sdk.guests import guest_spoke
 from atlas_sdk.memory import Known, MemorySystem, NotTaken, Receipt
 from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.phrase import Phrase
 from atlas_sdk.records import Conversation
 from atlas_sdk.services import ServiceKey, Services
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -25,18 +26,19 @@ from atlas_sdk.services.tools import TOOLS
 
 from . import receipts
 from .files import write_whole
+from .key import Key
 from .notes import Notes
-from .phrase import Phrase
 from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul
+from .sources import Sources
 from .tombstones import Tombstones
 
 FORGOTTEN = (
     "The user had this forgotten, and it is not learned again from where it was said. Leave it, unless they say it "
     "anew."
 )
-
+SOURCE = "Something of this conversation was forgotten, and this was not said in it since."
 
 LATER_TRIES, LATER_SECONDS = 50, 0.2
 """How long a start waits for the plugin of another system to come on."""
@@ -48,9 +50,11 @@ class Slot:
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx
         self.services: Services = ctx.services
+        self._key = Key(lambda: ctx.data_folder)
         self.notes = Notes(ctx.home, self, ctx.clock, ctx.logger)
         self.proposals = Proposals(ctx.services, self.notes, ctx.clock)
-        self.tombstones = Tombstones(ctx.services, lambda: ctx.data_folder)
+        self.tombstones = Tombstones(ctx.services, self._key)
+        self.sources = Sources(ctx.services)
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
@@ -106,6 +110,10 @@ class Slot:
             )
         return await found.take(known)
 
+    async def unread(self, system: str) -> tuple[str, ...]:
+        """Return which files of a memory system cannot be read at the moment, in sentences."""
+        return tuple((await self.notes.unread()).values()) if system == self.notes.name else ()
+
     async def guidance(self, conversation: Conversation) -> str:
         """Return how the agent of a conversation keeps its memory."""
         found = self.in_use()
@@ -118,6 +126,9 @@ class Slot:
 
     async def book(self, receipts_: Sequence[Receipt]) -> None:
         await receipts.book(self.services.need(STORE), receipts_)
+
+    def digest(self, text: str) -> str:
+        return self._key.digest(text, of="receipt\n")
 
     async def drop_proposals(self, texts: Sequence[str]) -> None:
         """Drop the proposals that hold any of these texts."""
@@ -135,6 +146,9 @@ class Slot:
         anew = [owned(message) for message in path if message.created_at > max(forgotten.values())]
         again = await self.tombstones.matches("\n".join(anew), ("",))
         return "" if forgotten.keys() <= again.keys() else FORGOTTEN
+
+    async def may_learn_from(self, text: str, messages: Sequence[Message]) -> str:
+        return SOURCE if await self.sources.teaches(text, messages) else ""
 
     async def use(self, system: str) -> Switched:
         from .switch import switch

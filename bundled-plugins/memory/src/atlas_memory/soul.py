@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from atlas_sdk.instructions import DEFAULT_SOUL
 from atlas_sdk.records import Conversation
+from atlas_sdk.regular_file import read_regular
 from atlas_sdk.screening import screen
 
 from .files import write_whole
@@ -48,12 +48,7 @@ class Soul:
     def text(self) -> str:
         """Return the soul as the model reads it; empty where the default stands in."""
         try:
-            about = self.file.stat()
-            if not stat.S_ISREG(about.st_mode):
-                raise OSError("it is no file")  # reading a pipe would wait for ever
-            if about.st_size > MOST_BYTES:
-                raise OSError(f"it is larger than {MOST_BYTES:,} bytes")
-            text = self.file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").strip()
+            text = read_regular(self.file, most_bytes=MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n").strip()
         except FileNotFoundError:
             self._log.warning("SOUL.md is missing: the default stands in")
             return ""

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 from atlas_sdk.errors import MisuseError, StorageError
 from atlas_sdk.memory import Known, MemorySystem
+from atlas_sdk.phrase import evened
 from atlas_sdk.services.memory import Switched
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE, Reading, Transaction
-
-from .receipts import digest
-from .tombstones import words_of
 
 if TYPE_CHECKING:
     from .slot import Slot
@@ -38,7 +36,9 @@ async def switch(slot: Slot, system: str) -> Switched:
         return Switched(before=before, system=system, carried=0)
     old, new = systems.get(before), systems[system]
     known_before = await old.known() if old is not None else ()
-    await _drop_what_changed(slot, new, known_before)
+    unread = await slot.unread(before)
+    if not unread:  # what cannot be read has not changed, and must not be taken for gone
+        await _drop_what_changed(slot, new, known_before)
     not_carried = await new.take(known_before)
     left = {one.known.id for one in not_carried}
     carried = [one for one in known_before if one.id not in left]
@@ -57,7 +57,7 @@ async def switch(slot: Slot, system: str) -> Switched:
         carried += [one for one in late if one.id not in {left.known.id for left in not_late}]
         if late:
             await _remember(slot, before, carried)
-    return Switched(before=before, system=system, carried=len(carried), not_carried=tuple(not_carried))
+    return Switched(before=before, system=system, carried=len(carried), not_carried=tuple(not_carried), unread=unread)
 
 
 async def _drop_what_changed(slot: Slot, new: MemorySystem, known: Sequence[Known]) -> None:
@@ -76,8 +76,8 @@ async def _drop_what_changed(slot: Slot, new: MemorySystem, known: Sequence[Know
 
 async def _check(new: MemorySystem, carried: Sequence[Known]) -> None:
     """See that the other system knows what it took, before it is the one in use."""
-    there = {words_of(one.text) for one in await new.known()}
-    missing = [one for one in carried if words_of(one.text) not in there]
+    there = {evened(one.text) for one in await new.known()}
+    missing = [one for one in carried if evened(one.text) not in there]
     if missing:
         raise StorageError(
             f"The memory system {new.name} does not know {len(missing)} of {len(carried)} things that it took, and the "
@@ -91,16 +91,15 @@ async def _remember(slot: Slot, system: str, carried: Sequence[Known]) -> None:
         transaction.run("DELETE FROM memory_carried WHERE system = :system", system=system)
         for one in carried:
             transaction.run(
-                "INSERT INTO memory_carried (system, known, digest) VALUES (:system, :known, :digest) "
+                "INSERT INTO memory_carried (system, known, digest) VALUES (:system, :known, '') "
                 "ON CONFLICT (system, known) DO NOTHING",
                 system=system,
                 known=one.id,
-                digest=digest(one.text),
             )
 
     await slot.services.need(STORE).write(work)
 
 
-def _same(known: Known) -> tuple[str, str, tuple[str, ...]]:
+def _same(known: Known) -> tuple[str, str, str]:
     """Return what makes two systems' knowledge one: whose it is, what it is about, and its words."""
-    return known.about, "" if known.about == "user" else known.agent, words_of(known.text)
+    return known.about, "" if known.about == "user" else known.agent, evened(known.text)

@@ -24,5 +24,17 @@ SCHEMA = Schema(
                 "conversation TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (hash, conversation))",
             ),
         ),
+        Migration(
+            2,
+            (
+                # Their digests had no key, so that a short text could be guessed from one.
+                "DELETE FROM memory_receipt",
+                "UPDATE memory_carried SET digest = ''",
+                # The conversations that had taught what was forgotten, and when.
+                "CREATE TABLE memory_forgotten_source (conversation TEXT PRIMARY KEY, at TEXT NOT NULL)",
+                # Why a proposal was not applied at once.
+                "ALTER TABLE memory_proposals ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+            ),
+        ),
     )
 )

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from .files import write_whole
+from .key import Key
 
-KEY_BYTES = 32
 MOST_WORDS = 400
 SHORTEST_WORDS = 3
 _WORD = re.compile(r"\w+")
+_TELLING = re.compile(r"(?:(?<!\w)[-−+$€£¥](?=\d))?\w+(?:[+#]+(?!\w)|(?<=\d)[%°])?")
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text in one case and form, so that spacing and punctuation do not count."""
+    """Return the words of a text in one case and form, so that spacing and punctuation do not count.
+
+    The signs that make another word of one do: "C++" and "C#", "-5" and "5".
+    """
+    return tuple(_TELLING.findall(unicodedata.normalize("NFKC", text).casefold().replace("−", "-")))
+
+
+def _bare(text: str) -> tuple[str, ...]:
+    """Return the words without any sign, as an older Atlas kept them, and as a text may have them between signs."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 class Tombstones:
-    """Keeps and looks up what was forgotten. The key of the hashes is a file of the plugin's own."""
+    """Keeps and looks up what was forgotten."""
 
-    def __init__(self, services: Services, data_folder: Callable[[], Path]) -> None:
+    def __init__(self, services: Services, key: Key) -> None:
         self._services = services
-        self._folder = data_folder
+        self._key = key
 
     async def put(self, texts: Sequence[str], conversations: Sequence[str], now: datetime) -> None:
         """Keep that these texts were forgotten, and in which conversations they had been said."""
@@ -62,15 +66,11 @@ class Tombstones:
             rows = reading.rows("SELECT hash, words, conversation, at FROM memory_tombstone")
             return [(row["hash"], int(row["words"]), row["at"]) for row in rows if row["conversation"] in conversations]
 
-        return self._held(text, await self._services.need(STORE).read(work))
+        known = await self._services.need(STORE).read(work)
+        return self._held(_bare(text), known) | self._held(words_of(text), known)
 
-    def holds(self, text: str, since: Sequence[str]) -> bool:
-        """Whether any of these texts has all the words of another in a row."""
-        words = words_of(text)
-        return any(_in_a_row(words, words_of(one)) for one in since)
-
-    def _held(self, text: str, known: Sequence[tuple[str, int, str]]) -> dict[str, datetime]:
-        words, spans = words_of(text), list[tuple[int, int, str, datetime]]()
+    def _held(self, words: Sequence[str], known: Sequence[tuple[str, int, str]]) -> dict[str, datetime]:
+        spans = list[tuple[int, int, str, datetime]]()
         for count in {count for _, count, _ in known}:
             there = {self._hash(words[at : at + count]): at for at in range(len(words) - count + 1)}
             for hashed, length, when in known:
@@ -81,13 +81,7 @@ class Tombstones:
         return {hashed: max(when for *_, other, when in least if other == hashed) for _, _, hashed, _ in least}
 
     def _hash(self, words: Sequence[str]) -> str:
-        return hmac.new(self._key(), " ".join(words).encode(), hashlib.sha256).hexdigest()
-
-    def _key(self) -> bytes:
-        file = self._folder() / "tombstones.key"
-        if not file.exists():
-            write_whole(file, os.urandom(KEY_BYTES).hex())
-        return bytes.fromhex(file.read_text())
+        return self._key.digest(" ".join(words), of="")
 
 
 def _tells(words: Sequence[str]) -> bool:
@@ -97,8 +91,3 @@ def _tells(words: Sequence[str]) -> bool:
 
 def _within(inner: tuple[int, int, str, datetime], outer: tuple[int, int, str, datetime]) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1] and inner[:2] != outer[:2]
-
-
-def _in_a_row(words: Sequence[str], others: Sequence[str]) -> bool:
-    count = len(others)
-    return bool(count) and any(tuple(words[at : at + count]) == tuple(others) for at in range(len(words) - count + 1))

@@ -25,6 +25,7 @@ NOT_HERE = (
     "have that done in a conversation of their own."
 )
 _STOP = f" That is {FAILURES} failures or more in a row. Stop trying and answer the user; it can be saved later."
+OF_OTHERS = "It has the words of a page or file, not the user's."
 _ACTIONS: tuple[str, ...] = get_args(Action)
 _DESCRIPTION = """Add, replace or remove entries of your memory. Prefer operations: all of one call or none is done, \
 and the limit is checked at the end, so one call makes room and adds. old_text is a short piece that only the entry \
@@ -100,15 +101,17 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
     guests = not reviewing and await slot.guests_read(conversation)
     if guests and await _is_guests_turn(slot, conversation.id):
         return await _for_owner(slot, place, operations, conversation, "a guest speaks in this turn")
-    of_others = (reviewing or guests) and await _is_of_others(slot, operations, conversation)
-    if guests and of_others:
+    why = await _why_it_waits(slot, operations, conversation, review=reviewing) if reviewing or guests else ""
+    if guests and why:
         return await _for_owner(slot, place, operations, conversation, "it has the words of a guest, a page or a file")
-    if of_others or (reviewing and any(one.action != "add" for one in operations)):
-        id = await slot.proposals.propose(place, operations, conversation=conversation.parent or conversation.id)
+    if why or (reviewing and any(one.action != "add" for one in operations)):
+        id = await slot.proposals.propose(
+            place, operations, conversation=conversation.parent or conversation.id, note=why
+        )
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
-        why = " It has the words of a page or file, not the user's." if of_others else ""
-        return f"Proposed, not applied: the whole call waits for the user ({id}).{why} Do not repeat it."
+        said = f"the whole call waits for the user ({id}). {why}".rstrip()
+        return f"Proposed, not applied: {said} Do not repeat it."
     if guests and place.about == "user" and any(one.action != "add" for one in operations):
         raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
@@ -149,11 +152,21 @@ async def _for_owner(
     return f"Proposed, not applied: {why}, so it waits for the owner. Do not repeat it."
 
 
-async def _is_of_others(slot: Slot, operations: Sequence[Operation], conversation: Conversation) -> bool:
-    """Whether any addition was read in a page or a file: a stranger's words enter no later prompt by themselves."""
+async def _why_it_waits(
+    slot: Slot, operations: Sequence[Operation], conversation: Conversation, *, review: bool
+) -> str:
+    """Return why what is added is the user's to decide, empty where it is what they said themselves.
+
+    A stranger's words enter no later prompt by themselves, and what was forgotten is not learned again in other words.
+    """
     path = await slot.services.need(CONVERSATIONS).path(conversation.id, whole=True)
     said = Provenance(path)
-    return any(said.is_of_others(one.content) for one in operations if one.action == "add")
+    for one in operations:
+        if one.action == "add" and said.is_of_others(one.content):
+            return OF_OTHERS
+        if review and one.action != "remove" and (why := await slot.may_learn_from(one.content, path)):
+            return why
+    return ""
 
 
 def _place(arguments: Arguments, conversation: Conversation) -> Place:

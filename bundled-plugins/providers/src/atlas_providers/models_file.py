@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from atlas_sdk.errors import SettingsError
 from atlas_sdk.providers import ModelInfo
+from atlas_sdk.regular_file import read_regular_text
 
 from .catalog import BUILT_IN, Endpoint, Model
 from .price import Price
@@ -61,7 +62,7 @@ def read_endpoints(home: Path) -> tuple[Endpoint, ...]:
     if not path.exists():
         return BUILT_IN
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(read_regular_text(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise _refused(path, f"is not valid TOML: {wrong}.", "Correct it at that place.") from None
     except OSError as wrong:

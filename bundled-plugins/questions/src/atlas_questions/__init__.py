@@ -9,6 +9,7 @@ from atlas_sdk.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from atlas_sdk.context import PluginContext
+    from atlas_sdk.memory import Forgetter
     from atlas_sdk.methods import Method
     from atlas_sdk.schema import Schema
     from atlas_sdk.services import Provided
@@ -50,3 +51,10 @@ def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
     from .records import withdraw_left_open
 
     return [lambda: withdraw_left_open(ctx)]
+
+
+@hookimpl
+def atlas_forgetters(ctx: PluginContext) -> list[Forgetter]:
+    from atlas_sdk.forgetting import Rows
+
+    return [Rows(ctx.services, "questions_question", "data", "answer", where="questions you were asked")]

@@ -18,6 +18,7 @@ class Vectors:
     """The vectors of past conversations."""
 
     name = "vectors"
+    owns = ("recall_vectors_*",)
 
     def __init__(self, ctx: PluginContext, meaning: Meaning) -> None:
         self._ctx = ctx

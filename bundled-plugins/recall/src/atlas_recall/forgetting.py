@@ -9,7 +9,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.memory import Trace
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from .index import Index, erase
+from .index import Index, erase, forget_names
 from .query import Term
 
 MOST = 1_000
@@ -24,6 +24,7 @@ class SearchIndex:
     """
 
     name = "search index"
+    owns = ("recall_*",)
 
     def __init__(self, ctx: PluginContext, index: Index) -> None:
         self._ctx = ctx
@@ -40,11 +41,14 @@ class SearchIndex:
 
         def work(transaction: Transaction) -> None:
             found = transaction.rows(
-                "SELECT id, row FROM recall_message WHERE id IN (SELECT value FROM json_each(:ids))", ids=ids
+                "SELECT id, row, who FROM recall_message WHERE id IN (SELECT value FROM json_each(:ids))", ids=ids
             )
             erase(transaction, [row["row"] for row in found])
             for row in found:
+                transaction.run("UPDATE recall_message SET who = '' WHERE row = :row", row=row["row"])
                 transaction.run("INSERT OR IGNORE INTO recall_pending VALUES ('message', :id)", id=row["id"])
+
+            forget_names(transaction, {name for row in found for name in row["who"].split()})
 
         await self._ctx.services.need(STORE).write(work)
         self._index.wake()
@@ -65,4 +69,7 @@ def _holding(reading: Reading, text: str) -> list[dict[str, str]]:
         for row in rows:
             if row["id"] == text.strip() or (wanted and wanted in " ".join(row["body"].casefold().split())):
                 found[row["id"]] = dict(row)
+    if wanted:
+        sql = "SELECT id, who AS body FROM recall_message WHERE instr(who, :wanted)"
+        found |= {row["id"]: dict(row) for row in reading.rows(sql, wanted=wanted) if row["id"] not in found}
     return list(found.values())

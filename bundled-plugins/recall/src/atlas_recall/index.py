@@ -19,6 +19,7 @@ from atlas_sdk.services.recall import Passage
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 
 from .passage import text_of
+from .query import Term
 
 BATCH = 400
 """Messages of one transaction: some 40 ms of the writer's time, which a turn may have to wait for."""
@@ -31,6 +32,9 @@ IMPATIENT_BATCHES = 5
 PLACE_BITS = 20
 OUTPUT = 1 << 60
 """Set in the row of a tool's output, so that outputs are no neighbours of what was said."""
+
+MOST_HELD = 4_000
+"""Messages of a word that are sorted by time, where another plugin asks for those that hold it."""
 
 _SECURE_DELETE = sqlite3.sqlite_version_info >= (3, 42, 0)
 
@@ -88,6 +92,21 @@ class Index:
     async def passages(self, *, after: int = 0, limit: int = 500) -> tuple[Passage, ...]:
         await self.catch_up()
         return await self._ctx.services.need(STORE).read(lambda reading: _passages(reading, after, limit))
+
+    async def holding(
+        self, words: Sequence[str], *, conversations: Sequence[str], limit: int = 100
+    ) -> tuple[str, ...] | None:
+        if (await self.catch_up()).waiting:
+            return None
+        terms = [Term((word,)).match for word in dict.fromkeys(words) if any(sign.isalnum() for sign in word)]
+
+        def work(reading: Reading) -> tuple[str, ...]:
+            found: dict[str, None] = {}
+            for match in (" AND ".join(terms), " OR ".join(terms)) if terms else ():
+                found |= dict.fromkeys(_holding(reading, match, conversations, limit))
+            return tuple(found)[:limit]
+
+        return await self._ctx.services.need(STORE).read(work)
 
 
 def state(reading: Reading) -> State:
@@ -211,7 +230,7 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     known = {
         row["id"]: row
         for row in transaction.rows(
-            """SELECT m.id, m.row, m.role, COALESCE(t.body, o.body, '') AS body FROM recall_message m
+            """SELECT m.id, m.row, m.role, m.who, COALESCE(t.body, o.body, '') AS body FROM recall_message m
             LEFT JOIN recall_text t ON t.rowid = m.row LEFT JOIN recall_output o ON o.rowid = m.row
             WHERE m.id IN (SELECT value FROM json_each(:ids))""",
             ids=values,
@@ -222,9 +241,10 @@ def _replace(transaction: Transaction, ids: list[str]) -> None:
     )
     messages = {row["id"]: message for row in found if (message := _read(row["data"])) is not None}
     texts = {id: text_of(message) for id, message in messages.items()}
-    changed = [row for id, row in known.items() if texts.get(id, "") != row["body"]]
+    names = {id: _who(messages[id]) if id in messages else "" for id in known}
+    changed = [row for id, row in known.items() if texts.get(id, "") != row["body"] or names[id] != row["who"]]
     if changed:
-        _change(transaction, changed, texts)
+        _change(transaction, changed, texts, names)
     fresh = [message for id, message in messages.items() if id not in known and texts[id]]
     if fresh:
         _add(transaction, fresh, texts)
@@ -238,16 +258,43 @@ def _read(data: str) -> Message | None:
         return None
 
 
-def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str]) -> None:
+def _who(message: Message) -> str:
+    """Return who said a message, as it is looked for."""
+    return message.sender.name.casefold() if message.sender.kind in ("person", "agent") else ""
+
+
+def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str], names: dict[str, str]) -> None:
     erase(transaction, [row["row"] for row in changed])
     number = _number(transaction)
     for row in changed:
         number += 1
-        transaction.run("UPDATE recall_message SET number = :number WHERE row = :row", number=number, row=row["row"])
+        transaction.run(
+            "UPDATE recall_message SET number = :number, who = :who WHERE row = :row",
+            number=number,
+            who=names[row["id"]],
+            row=row["row"],
+        )
         if text := texts.get(row["id"], ""):
             table = "recall_output" if row["row"] >= OUTPUT else "recall_text"
             transaction.run(f"INSERT INTO {table} (rowid, body) VALUES (:row, :body)", row=row["row"], body=text)
     transaction.run("UPDATE recall_count SET number = :number", number=number)
+    forget_names(transaction, {name for row in changed for name in row["who"].split()})
+    _keep_names(transaction, {name for row in changed for name in names[row["id"]].split()})
+
+
+def forget_names(transaction: Transaction, names: Iterable[str]) -> None:
+    """Let go of names that nobody who spoke has any more."""
+    for name in names:
+        transaction.run(
+            "DELETE FROM recall_name WHERE name = :name "
+            "AND NOT EXISTS (SELECT 1 FROM recall_message WHERE instr(' ' || who || ' ', ' ' || :name || ' '))",
+            name=name,
+        )
+
+
+def _keep_names(transaction: Transaction, names: Iterable[str]) -> None:
+    for name in names:
+        transaction.run("INSERT OR IGNORE INTO recall_name VALUES (:name)", name=name)
 
 
 def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str, str]) -> None:
@@ -265,7 +312,7 @@ def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str,
         if place is None or message.id in summaries:
             continue
         number += 1
-        who = message.sender.name.casefold() if message.sender.kind in ("person", "agent") else ""
+        who = _who(message)
         names.update(who.split())
         rows.append((place.take(message.role == "tool"), message.id, number, message.role, who, at, texts[message.id]))
         first, last = ends.get(id, (at, at))
@@ -285,8 +332,7 @@ def _add(transaction: Transaction, messages: Sequence[Message], texts: dict[str,
             first=first,
             last=last,
         )
-    for name in names:
-        transaction.run("INSERT OR IGNORE INTO recall_name VALUES (:name)", name=name)
+    _keep_names(transaction, names)
 
 
 def _number(reading: Reading) -> int:
@@ -349,6 +395,23 @@ def _summaries(reading: Reading, conversations: set[str]) -> set[str]:
         ids=json.dumps(sorted(conversations)),
     )
     return {row["id"] for row in rows}
+
+
+def _holding(reading: Reading, match: str, conversations: Sequence[str], limit: int) -> tuple[str, ...]:
+    """Return messages that match, the newest of the last ``MOST_HELD``: a word that is everywhere costs no more."""
+    rows = reading.rows(
+        f"""SELECT id FROM (
+            SELECT m.id, m.at FROM recall_text t JOIN recall_message m ON m.row = t.rowid
+            JOIN recall_conversation c ON c.no = m.row >> {PLACE_BITS}
+            WHERE t.recall_text MATCH :match AND c.id IN (SELECT value FROM json_each(:conversations))
+            ORDER BY t.rowid DESC LIMIT :most
+        ) ORDER BY at DESC LIMIT :limit""",
+        match=match,
+        conversations=json.dumps(list(conversations)),
+        most=MOST_HELD,
+        limit=limit,
+    )
+    return tuple(str(row["id"]) for row in rows)
 
 
 def _passages(reading: Reading, after: int, limit: int) -> tuple[Passage, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.front_matter import split
+from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 
@@ -107,7 +108,7 @@ class Change:
 
     def _apply(self, operation: Operation, folder: Path) -> None:
         file = folder / operation.file
-        before = file.read_bytes().decode("utf-8", "replace") if file.is_file() and not file.is_symlink() else ""
+        before = read_regular_text(file, errors="replace") if file.is_file() and not file.is_symlink() else ""
         text = apply(operation, folder)
         found = screen(text, procedure=True) if text is not None else None
         if (

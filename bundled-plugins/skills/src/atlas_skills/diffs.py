@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from atlas_sdk.regular_file import read_regular_text
 
 from .record import FILE as RECORD
 
@@ -35,5 +38,7 @@ def _texts(folder: Path | None) -> dict[str, str]:
         for name in names:
             file = Path(here) / name
             if name != RECORD and not file.is_symlink():
-                found[file.relative_to(folder or file).as_posix()] = file.read_bytes().decode("utf-8", "replace")
+                with suppress(OSError):  # a pipe, or larger than anybody reads a difference of
+                    text = read_regular_text(file, errors="replace")
+                    found[file.relative_to(folder or file).as_posix()] = text
     return found

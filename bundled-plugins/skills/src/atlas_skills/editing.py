@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias, get_args
 
 from atlas_sdk.front_matter import split
+from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.tools import ToolError
 
 from . import record
@@ -135,7 +136,7 @@ def _patch(operation: Operation, folder: Path) -> str:
     if not old or new is None:
         raise ToolError("patch needs old_string and new_string, or content for the whole file.")
     try:
-        text = file.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        text = read_regular_text(file).replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise ToolError(f"{operation.file} is not text, so it cannot be patched.") from None
     count = text.count(old)

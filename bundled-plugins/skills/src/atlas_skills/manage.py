@@ -10,6 +10,7 @@ import anyio.to_thread
 from atlas_sdk.errors import AtlasError, NotFoundError
 from atlas_sdk.messages import TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
@@ -58,6 +59,8 @@ def skill_manage(library: Library) -> Tool:
     async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
         operations = [Operation.of(one) for one in arguments["operations"]]
         bot, reviewing = await library.bot_of(host.conversation), await _is_review(library, host.conversation)
+        if reviewing and (why := await _why_not_learned(library, operations, host.conversation)):
+            raise ToolError(f"Nothing was changed. {why}")
         change = Change(library, bot=bot, reviewing=reviewing, now=library.ctx.clock.now())
         try:
             done = await anyio.to_thread.run_sync(change.run, operations)
@@ -85,6 +88,17 @@ async def _announce(library: Library) -> None:
             await plugins.refresh()
     except AtlasError as error:  # the skill is there; only the list is old
         library.ctx.logger.warning("A changed list of skills could not be announced: %s", error)
+
+
+async def _why_not_learned(library: Library, operations: Sequence[Operation], conversation: str) -> str:
+    """Return why a review may not write what it would: what the user had forgotten comes back in no skill."""
+    memory = library.ctx.services.get(MEMORY)
+    texts = [text for one in operations for text in (one.content, one.new_string, one.file_content) if text]
+    for text in texts if memory is not None else ():
+        assert memory is not None
+        if why := await memory.may_learn(text, conversation=conversation, review=True):
+            return why
+    return ""
 
 
 async def _is_review(library: Library, conversation: str) -> bool:

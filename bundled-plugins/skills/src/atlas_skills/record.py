@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from atlas_sdk.regular_file import read_regular
+
 from .shelf import write_whole
 
 FILE = ".atlas.json"
+MOST_BYTES = 100_000
 ORIGINS = frozenset({"user", "agent", "review", "marketplace", "atlas"})
 
 
@@ -25,7 +28,7 @@ class Record:
 def read(folder: Path) -> Record | None:
     """Return what is kept of a skill, or None where nothing is, as of one a person put there."""
     try:
-        told = json.loads((folder / FILE).read_bytes())
+        told = json.loads(read_regular(folder / FILE, most_bytes=MOST_BYTES))
         made, changed = (datetime.fromisoformat(told[key]) for key in ("made_at", "changed_at"))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -190,7 +190,13 @@ class Shelf:
 
 def copy(source: Path, goal: Path) -> None:
     """Copy a skill's folder, links as links and without what Python compiled."""
-    shutil.copytree(source, goal, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source, goal, symlinks=True, ignore=_ignored)
+
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """Return what is no part of a skill: what Python compiled, and what is neither file, folder nor link."""
+    kept = {name for name in names if (one := Path(folder) / name).is_symlink() or one.is_file() or one.is_dir()}
+    return {name for name in names if name == "__pycache__" or name not in kept}
 
 
 def write_whole(file: Path, data: bytes) -> None:
@@ -209,7 +215,7 @@ def sync(folder: Path) -> None:
     for here, _, names in os.walk(folder):
         for name in names:
             file = Path(here) / name
-            if not file.is_symlink():
+            if file.is_file() and not file.is_symlink():
                 with file.open("rb+") as stream:
                     os.fsync(stream.fileno())
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from atlas_sdk.front_matter import FrontMatterError, Value, read_document, split
+from atlas_sdk.regular_file import open_regular
 from atlas_sdk.services.skills import SkillRow
 from atlas_sdk.skills import SkillSource
 
@@ -113,7 +114,7 @@ def looked_at(skill: Skill) -> Skill:
 def text_of(file: Path) -> str:
     """Return a skill's whole text. Raises FrontMatterError where there is none."""
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             data = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise FrontMatterError(f"There is no {file.name} in {file.parent}.") from None

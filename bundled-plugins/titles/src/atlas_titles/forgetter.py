@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import EVENT, ConversationChanged, ConversationCreated
 from atlas_sdk.memory import Trace
+from atlas_sdk.phrase import Phrase
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-FORGOTTEN = "[forgotten]"
 _EVENTS = """SELECT number, data FROM event
     WHERE conversation = :id AND type IN ('conversation.created', 'conversation.changed')"""
 
@@ -26,7 +25,7 @@ class TitlesForgetter:
         self._ctx = ctx
 
     async def find(self, text: str) -> tuple[Trace, ...]:
-        pattern = _pattern(text)
+        phrase = Phrase(text)
 
         def work(reading: Reading) -> tuple[Trace, ...]:
             rows = reading.rows("SELECT data FROM conversation ORDER BY id")
@@ -34,15 +33,15 @@ class TitlesForgetter:
             return tuple(
                 Trace(id=record.id, where=f"the title of conversation {record.id}", text=record.title)
                 for record in records
-                if pattern.search(record.title)
+                if phrase.is_in(record.title)
             )
 
         return await self._ctx.services.need(STORE).read(work)
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
-        pattern, conversations = _pattern(text), self._ctx.services.need(CONVERSATIONS)
+        phrase, conversations = Phrase(text), self._ctx.services.need(CONVERSATIONS)
         for trace in traces:
-            title = pattern.sub(FORGOTTEN, (await conversations.get(trace.id)).title)
+            title = phrase.without((await conversations.get(trace.id)).title)
             await conversations.change(trace.id, ConversationChange(title=title))
 
         def work(transaction: Transaction) -> None:
@@ -51,16 +50,10 @@ class TitlesForgetter:
                 for row in transaction.rows(_EVENTS, id=trace.id):
                     event = EVENT.validate_json(row["data"])
                     if isinstance(event, ConversationChanged | ConversationCreated):
-                        title = pattern.sub(FORGOTTEN, event.state.title)
+                        title = phrase.without(event.state.title)
                         state = event.state.model_copy(update={"title": title})
                         data = event.model_copy(update={"state": state}).model_dump_json()
                         sql = "UPDATE event SET data = :data WHERE number = :number"
                         transaction.run(sql, data=data, number=row["number"])
 
         await self._ctx.services.need(STORE).write(work)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return what finds a text in any case and spacing."""
-    words = text.split() or [text]
-    return re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)

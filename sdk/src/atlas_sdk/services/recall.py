@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..messages import Frozen
@@ -27,6 +28,15 @@ class RecallService(Protocol):
         """Return what was said, by number: the passages above ``after``, whatever is on disk by now included.
 
         Tool output and the copies that background reviews work on are not among them.
+        """
+
+    async def holding(
+        self, words: Sequence[str], *, conversations: Sequence[str], limit: int = 100
+    ) -> tuple[str, ...] | None:
+        """Return the ids of messages of these conversations with any of the words: those with all first, then by time.
+
+        A word's other forms and accents count as the word. None says that not all that was said is indexed yet, so
+        that it has to be looked for in another way.
         """
 
 
