@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from atlas_memory.files import write_whole
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.memory import Known, NotTaken, Receipt
 from atlas_sdk.records import Conversation
+from atlas_sdk.whole_file import write_whole
 
 LONGEST = 60
 

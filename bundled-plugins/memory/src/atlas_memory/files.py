@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+from atlas_sdk import whole_file
 from atlas_sdk.errors import StorageError
-from atlas_sdk.ids import new_id
 from atlas_sdk.regular_file import read_regular
+from atlas_sdk.whole_file import LOCK_SECONDS, halves, write_whole
 
-LOCK_SECONDS = 20.0
-"""Longer than a queue of writers ever takes: each holds the lock for a few milliseconds."""
-LOCK_POLL_SECONDS = 0.005
 MOST_BYTES = 4 * 1024 * 1024
-REPLACE_TRIES = 20
-"""Windows refuses to replace a file while somebody reads it, which takes milliseconds."""
 
 
 class UnreadableError(StorageError):
@@ -28,41 +22,12 @@ class UnreadableError(StorageError):
 @contextmanager
 def locked(file: Path, *, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold a file's lock, against other threads and processes. It ends with the process that holds it."""
-    beside = file.with_name(f"{file.name}.lock")
-    handle = -1
-    try:
-        beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise cannot_write(file, error) from error
-    try:
-        end = time.monotonic() + seconds
-        while not _try_lock(handle):
-            if time.monotonic() > end:
-                raise StorageError(
-                    f"{file.name} is being written by another program, and nothing was written.",
-                    hint="Try again in a moment.",
-                    code="memory_busy",
-                )
-            time.sleep(LOCK_POLL_SECONDS)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(whole_file.locked(file.with_name(f"{file.name}.lock"), what=file.name, seconds=seconds))
+        except OSError as error:
+            raise cannot_write(file, error) from error
         yield
-    finally:
-        os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # Windows only
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def read_text(file: Path) -> str | None:
@@ -86,51 +51,6 @@ def _unreadable(file: Path, why: str) -> UnreadableError:
         hint="Close the program that holds it, or save it as UTF-8.",
         code="memory_unreadable",
     )
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Put a text in a file's place: a reader sees the old file or the new one, also after a crash. Raises OSError."""
-    write_bytes(file, text.encode())
-
-
-def write_bytes(file: Path, data: bytes) -> None:
-    """Put bytes in a file's place, whole. A link is followed, so that a file kept elsewhere stays there."""
-    target = Path(os.path.realpath(file))
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{new_id()}.new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as open_file:
-            open_file.write(data)
-            open_file.flush()
-            os.fsync(open_file.fileno())
-        _replace(beside, target)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
-
-
-def _replace(source: Path, target: Path) -> None:
-    for left in range(REPLACE_TRIES, -1, -1):
-        try:
-            os.replace(source, target)  # noqa: PTH105  # the tests break this very call
-            return
-        except PermissionError:
-            if os.name != "nt" or not left:
-                raise
-            time.sleep(LOCK_POLL_SECONDS)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the new name itself on disk; where a folder cannot be opened, the system does it in its own time."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def cannot_write(file: Path, error: OSError) -> StorageError:
@@ -159,5 +79,5 @@ def leftovers(file: Path) -> tuple[Path, ...]:
     """Return the copies of a file beside it: those set aside, and half-written ones that a crash left."""
     if not file.parent.is_dir():
         return ()
-    found = [*file.parent.glob(f"{file.name}.bak.*"), *file.parent.glob(f".{file.name}.*.new")]
-    return tuple(sorted(one for one in found if one.is_file()))
+    aside = (one for one in file.parent.glob(f"{file.name}.bak.*") if one.is_file())
+    return tuple(sorted([*aside, *halves(file)]))

@@ -16,9 +16,10 @@ from atlas_sdk.phrase import SHORTEST, Phrase
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE, Reading, Transaction
+from atlas_sdk.whole_file import write_whole
 
 from . import receipts
-from .files import UnreadableError, cannot_write, leftovers, read_text, write_whole
+from .files import UnreadableError, cannot_write, leftovers, read_text
 from .looking import in_files, in_tables, said_in
 from .places import every_place
 

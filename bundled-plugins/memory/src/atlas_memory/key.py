@@ -11,8 +11,7 @@ from pathlib import Path
 
 from atlas_sdk.errors import StorageError
 from atlas_sdk.regular_file import read_regular
-
-from .files import write_whole
+from atlas_sdk.whole_file import write_whole
 
 KEY_BYTES = 32
 

@@ -20,9 +20,10 @@ from atlas_sdk.memory import Known, NotTaken, Receipt
 from atlas_sdk.records import Conversation
 from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
+from atlas_sdk.whole_file import write_whole
 
 from .entries import Applied, Operation, apply, parse, render, size
-from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside, write_whole
+from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside
 from .guidance import GUIDANCE
 from .places import USER as USER_PLACE
 from .places import Place, every_place, has_memory, notes_of, place_of

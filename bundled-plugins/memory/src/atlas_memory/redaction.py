@@ -19,8 +19,8 @@ from atlas_sdk.memory import Trace
 from atlas_sdk.phrase import Phrase
 from atlas_sdk.regular_file import read_regular
 from atlas_sdk.services.store import STORE, Reading, Transaction
+from atlas_sdk.whole_file import write_whole
 
-from .files import write_bytes
 from .looking import files_of, in_tables, said_in
 
 TABLES = ("conversation", "message", "turn", "call", "effect", "model_call", "attachment", "event")
@@ -84,7 +84,7 @@ class Conversations:
             file = self._ctx.home / "attachments" / name[:2] / name
             try:
                 if (data := _redacted(file, phrase)) is not None:
-                    write_bytes(file, data)
+                    write_whole(file, data)
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -23,9 +23,9 @@ from atlas_sdk.services.home import HOME
 from atlas_sdk.services.memory import Switched
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.whole_file import write_whole
 
 from . import receipts
-from .files import write_whole
 from .key import Key
 from .notes import Notes
 from .proposals import Proposals

@@ -10,8 +10,8 @@ from atlas_sdk.instructions import DEFAULT_SOUL
 from atlas_sdk.records import Conversation
 from atlas_sdk.regular_file import read_regular
 from atlas_sdk.screening import screen
+from atlas_sdk.whole_file import write_whole
 
-from .files import write_whole
 from .places import MAIN, has_memory
 
 NAME = "SOUL.md"
