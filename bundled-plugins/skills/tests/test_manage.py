@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from atlas_sdk.homes import Home
-from atlas_sdk.messages import TextPart
+from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.records import Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
 from atlas_sdk.services.home import HOME
@@ -140,6 +140,24 @@ async def test_what_is_refused_changes_nothing(
 
     assert said.startswith("Nothing was changed.")
     assert why in said
+    assert files(atlas_home.folder / "skills") == before
+
+
+async def test_no_skill_is_written_where_a_guest_has_a_part(
+    atlas_app: OpenApp, model: Model, put: Put, atlas_home: Home
+) -> None:
+    put("tea")
+    before = files(atlas_home.folder / "skills")
+    async with opened(atlas_app, model) as app:
+        conversation = await start(app)
+        conversations = app.services.need(CONVERSATIONS)
+        model.provider.add("Hello, guest.")
+        guest = Sender(kind="person", id="telegram:2", name="Guest")
+        await conversations.send(conversation, [TextPart(text="Hi.", trust="guest")], sender=guest)
+        await conversations.wait(conversation)
+        said = await manage(app, model, create("brew"), conversation=conversation)
+
+    assert said.startswith("Nothing was changed. A guest has a part")
     assert files(atlas_home.folder / "skills") == before
 
 

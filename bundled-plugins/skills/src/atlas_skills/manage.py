@@ -8,10 +8,12 @@ from typing import Any
 import anyio.to_thread
 
 from atlas_sdk.errors import AtlasError, NotFoundError
+from atlas_sdk.guests import guest_spoke
 from atlas_sdk.messages import TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.plugins import PLUGINS
+from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
 from .changing import CREATED, UPDATED, Change, Done
@@ -22,6 +24,10 @@ _DESCRIPTION = """Create, patch and delete skills: how a kind of task is done. A
 none; the version before is kept. Load a skill before you patch it. create: content is the whole SKILL.md (front \
 matter with name and description, then the steps). patch: old_string and new_string, or content for the whole file. \
 Other files lie under references/, templates/, scripts/ or assets/. delete stands alone and archives."""
+NOT_FOR_GUESTS = (
+    "A guest has a part in this conversation, and skills are the owner's: they can have it written in a conversation "
+    "of their own."
+)
 _TEXT = {"type": "string"}
 PARAMETERS: dict[str, Any] = {
     "type": "object",
@@ -58,6 +64,8 @@ def skill_manage(library: Library) -> Tool:
 
     async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
         operations = [Operation.of(one) for one in arguments["operations"]]
+        if await _guests_have_a_part(library, host.conversation):
+            raise ToolError(f"Nothing was changed. {NOT_FOR_GUESTS}")
         bot, reviewing = await library.bot_of(host.conversation), await _is_review(library, host.conversation)
         if reviewing and (why := await _why_not_learned(library, operations, host.conversation)):
             raise ToolError(f"Nothing was changed. {why}")
@@ -78,6 +86,18 @@ def skill_manage(library: Library) -> Tool:
         return ToolResult((TextPart(text=_said(done), trust="agent", source="skill_manage"),))
 
     return Tool("skill_manage", _DESCRIPTION, PARAMETERS, run)
+
+
+async def _guests_have_a_part(library: Library, id: str) -> bool:
+    """Whether a guest spoke where a skill would be written: the owner's agents follow skills without being asked."""
+    store, conversations = library.ctx.services.get(STORE), library.ctx.services.get(CONVERSATIONS)
+    if store is None or conversations is None:
+        return False
+    try:
+        conversation = await conversations.get(id)
+    except NotFoundError:
+        return False
+    return await store.read(lambda reading: guest_spoke(reading, conversation))
 
 
 async def _announce(library: Library) -> None:
