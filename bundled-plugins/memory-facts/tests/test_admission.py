@@ -74,6 +74,7 @@ def test_a_long_key_is_cut_and_stays_its_own() -> None:
     assert len(one) == len(two) == 64
     assert one != two
     assert key_from("Home  City!") == "home_city"
+    assert len({key_from(text) for text in ("likes C", "likes C++", "likes C#", "likes_c")}) == 3
 
 
 @pytest.mark.anyio

@@ -21,6 +21,8 @@ _COLUMNS = (
     "source_type, source_name, source_description, session_id, run_id, source_message_id, created_at, updated_at"
 )
 _WORD = re.compile(r"\w+")
+_KEY_WORD = re.compile(r"[^\W_]+[+#]*")
+"""What names a thing in a key: C, C++ and C# are three."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def key_from(text: str) -> str:
 
     A long one keeps its beginning and a hash of the whole.
     """
-    key = "_".join(words_of(text))
+    key = "_".join(_KEY_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return key if len(key) <= KEY_CHARS else f"{key[: KEY_CHARS - 9]}_{digest(key)[:8]}"
 
 
