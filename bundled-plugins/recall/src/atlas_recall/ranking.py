@@ -6,7 +6,8 @@ when; and whether it only asks. From the scores, the few results that most likel
 the messages around it.
 
 What each sign counts for was fitted to LoCoMo's questions (tools/bench recall) by logistic regression, and rounded.
-Fitted to any nine of its ten pairs of people, the figures stay within a tenth, and as many of the tenth's are answered.
+Fitted to any nine of its ten pairs of people, they differ by a fifth at most, and the tenth pair's questions are
+answered as often as with these: 92.4 of 100 in all.
 """
 
 from __future__ import annotations
