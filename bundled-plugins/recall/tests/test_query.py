@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas_recall.period import is_of, moment, months_in
+from atlas_recall.period import moment, named_in
 from atlas_recall.query import MOST_TERMS, parse
 from atlas_sdk.errors import MisuseError
 
@@ -85,4 +85,18 @@ def test_an_iso_date_is_in_the_users_zone_and_any_other_text_is_refused() -> Non
     ],
 )
 def test_a_question_may_name_a_month(question: str, at: datetime, expected: bool) -> None:
-    assert is_of(at.timestamp(), months_in(question, UTC), UTC) is expected
+    assert any(one.is_month_of(at) for one in named_in(question)) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "day", "expected"),
+    [
+        ("What was planted on 3 June, 2023?", datetime(2023, 6, 3, tzinfo=UTC), True),
+        ("What was planted on June 3rd?", datetime(2025, 6, 3, tzinfo=UTC), True),
+        ("What was planted on 2023-06-03?", datetime(2023, 6, 4, tzinfo=UTC), False),
+        ("What was planted on 3 June, 2023?", datetime(2024, 6, 3, tzinfo=UTC), False),
+        ("What was planted in June 2023?", datetime(2023, 6, 3, tzinfo=UTC), False),
+    ],
+)
+def test_a_question_may_name_a_day(question: str, day: datetime, expected: bool) -> None:
+    assert any(one.is_day_of(day) for one in named_in(question)) is expected

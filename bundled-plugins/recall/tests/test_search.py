@@ -124,6 +124,20 @@ async def test_a_month_in_the_question_prefers_what_was_said_then(library: Any) 
     assert (await library.texts("what was planted in June 2023"))[0] == "planted roses, 23"
 
 
+async def test_a_day_in_the_question_prefers_what_was_said_on_it(library: Any) -> None:
+    for day in (3, 4, 5):
+        await library.talk(f"planted roses on the {day}.", at=datetime(2023, 6, day, tzinfo=UTC))
+
+    assert (await library.texts("what was planted on 4 June 2023"))[0] == "planted roses on the 4."
+
+
+async def test_what_tells_comes_before_what_asks(library: Any) -> None:
+    await library.talk("my kettle is copper")
+    await library.talk("where is my kettle?")
+
+    assert (await library.texts("kettle"))[0] == "my kettle is copper"
+
+
 async def test_what_was_found_can_be_sorted_by_time(library: Any) -> None:
     for day in (3, 1, 2):
         await library.talk(f"kettle {day}", at=START + timedelta(days=day))
@@ -253,6 +267,21 @@ async def test_meaning_finds_what_no_word_does(library: Any) -> None:
 
     assert set(await library.texts("car")) == {"we went by automobile", "the car is red"}
     assert await library.texts("vehicles") == ["we went by automobile"]
+
+
+async def test_what_is_near_in_meaning_is_held_to_the_query_and_the_scope_too(library: Any) -> None:
+    await library.talk("the car is red")
+    await library.talk("we went by automobile")
+    await library.talk("an old automobile", agent="bot")
+
+    class All:
+        async def nearest(self, text: str, *, limit: int = 200, conversations: Any = None) -> tuple[Near, ...]:
+            return tuple(Near(message=id, likeness=3.0 - place) for place, id in enumerate(library.ids.values()))
+
+    library.ctx.services.offer(MEANING.by(All()))
+
+    assert await library.texts("car NOT automobile") == ["the car is red"]
+    assert await library.texts("vehicle", agent="bot") == ["an old automobile"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

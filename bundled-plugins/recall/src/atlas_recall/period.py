@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import calendar
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from atlas_sdk.errors import MisuseError
 
@@ -20,8 +21,23 @@ _DATES = (
     # "may" and "march" alone are more often no months.
     re.compile(rf"\b(?:in|during|since|until|of|last|this|early|mid|late) (?:early |mid |late )?(?P<month>{_MONTH})\b"),
 )
-Span = tuple[float, float]
-"""From a moment until before another, in seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A month that a question names, with the year and the day where it says them."""
+
+    month: int
+    year: int | None = None
+    day: int | None = None
+
+    def is_month_of(self, at: datetime) -> bool:
+        """Whether a moment is in the month."""
+        return at.month == self.month and self.year in (None, at.year)
+
+    def is_day_of(self, at: datetime) -> bool:
+        """Whether a moment is on the day, where there is one."""
+        return self.day == at.day and self.is_month_of(at)
 
 
 def moment(text: str, *, now: datetime, name: str) -> datetime:
@@ -41,35 +57,17 @@ def moment(text: str, *, now: datetime, name: str) -> datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=now.tzinfo)
 
 
-def months_in(text: str, where: tzinfo | None) -> tuple[Span | int, ...]:
-    """Return the months that a question names: as a span where it says the year, else as the month's number."""
+def named_in(text: str) -> tuple[Named, ...]:
+    """Return the months and days that a question names."""
     low = text.lower()
-    found: list[Span | int] = []
+    found: list[Named] = []
     for pattern in _DATES:
         for match in pattern.finditer(low):
             parts = match.groupdict()
             month = _MONTHS.get(parts["month"]) or int(parts["month"])
-            if not 1 <= month <= 12:
-                continue
-            year = parts.get("year")
-            found.append(_month(int(year), month, where) if year and 1970 <= int(year) <= 9000 else month)
+            if 1 <= month <= 12:
+                year, day = parts.get("year"), parts.get("day")
+                found.append(Named(month, int(year) if year else None, int(day) if day else None))
         if found:
             break
     return tuple(found)
-
-
-def is_of(at: float, months: tuple[Span | int, ...], where: tzinfo | None) -> bool:
-    """Whether a moment is in one of the months."""
-    for month in months:
-        if isinstance(month, int):
-            if datetime.fromtimestamp(at, where).month == month:
-                return True
-        elif month[0] <= at < month[1]:
-            return True
-    return False
-
-
-def _month(year: int, month: int, where: tzinfo | None) -> Span:
-    first = datetime(year, month, 1, tzinfo=where)
-    after = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=where)
-    return first.timestamp(), after.timestamp()

@@ -7,49 +7,35 @@ a small home and in one of a million messages.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 from atlas_sdk.services.meaning import Near
 from atlas_sdk.services.store import Reading, Row
 
 from .index import OUTPUT, PLACE_BITS
-from .period import is_of, months_in
+from .period import Named, named_in
 from .query import Query, Term
-from .ranking import (
-    REPEATED,
-    SPEAKER,
-    SPEAKER_NEAR,
-    TIME,
-    TIME_NEAR,
-    Posting,
-    Scores,
-    apart,
-    fuse,
-    pooled,
-    repeats,
-    score,
-)
+from .ranking import ASKS, DAY, MONTH, SPEAKER, Posting, Scores, asks, likeliest, score
 
 MOST_ROWS = 4_000
 """The newest messages that are looked up of one word. A word of more is in so many that it tells little."""
 MOST_WHOLE = 500
 """The newest messages looked up that hold every word."""
-JUDGED = 120
-"""So many of the best are judged by who said them and when; more where filters leave too few."""
+JUDGED, JUDGED_WITH_MEANING = 120, 200
+"""So many of the best are judged by who said them, when, and how; more where filters leave too few. What is near in
+meaning comes to those that hold the words."""
 MOST_JUDGED = 3_000
 MOST_RANGES = 200
 """Ranges of conversations a word is looked up in, where only some conversations are searched."""
 SORTED = 50
 """So many of the best are put in the order of time, where that is asked for."""
-READ, LOOKED_AT = 40, 2_000
-"""So many of the best are read once more, and so many characters of each."""
+ENDING = 20
+"""So many of a message's last characters are read to see whether it asks."""
 STEM_CHARS = 3
 """Words that begin alike and are in the same messages are taken for forms of one word."""
-FUSED = 200
-"""How deep the rankings by words and by meaning are fused."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +79,6 @@ class Found:
     exact: bool = False
 
 
-NOTHING = Scores({}, ())
-
-
 @dataclass
 class Search:
     """One search, in one consistent view of the database."""
@@ -121,16 +104,11 @@ class Search:
             return Found()
         hits: list[Hit] = []
         wanted = most if self.newest is None else SORTED
-        ranked, names = (
-            self._ranked_in("recall_text", 0) if self.scope.roles & {"user", "assistant"} else (NOTHING, set())
-        )
-        judged = self._judged(ranked, names, wanted)
-        if self.nearest:
-            judged = self._fused(judged, names)
-        hits += self._spread(judged, wanted)
+        if self.scope.roles & {"user", "assistant"}:
+            hits += self._best_of(*self._ranked_in("recall_text", 0, self._likeness()), wanted)
         if "tool" in self.scope.roles:
-            outputs, _ = self._ranked_in("recall_output", OUTPUT)
-            hits += self._spread(self._judged(outputs, set(), wanted), wanted)
+            outputs, _ = self._ranked_in("recall_output", OUTPUT, {})
+            hits += self._best_of(outputs, set(), wanted)
         complete = [hit for hit in hits if hit.complete]
         relaxed = bool(hits) and not complete
         if self.newest is not None:
@@ -139,10 +117,10 @@ class Search:
         others = [hit for hit in hits if not hit.complete]
         return Found((*complete, *others)[:most], relaxed)
 
-    # --- by words ---------------------------------------------------------------------------------
+    # --- by words and by meaning ------------------------------------------------------------------
 
-    def _ranked_in(self, table: str, base: int) -> tuple[Scores, set[str]]:
-        """Return the rows of a table by their words, and the names of people among the words."""
+    def _ranked_in(self, table: str, base: int, likeness: Mapping[int, float]) -> tuple[Scores, set[str]]:
+        """Return the rows of a table by their words and their likeness, and the names of people among the words."""
         names = names_among(self.reading, [term.words[0] for term in self.query.terms if term.is_plain])
         terms = [term for term in self.query.terms if not (term.is_plain and term.words[0].casefold() in names)]
         if not terms:
@@ -169,7 +147,19 @@ class Search:
                 also.update(self._rows(table, base, expression, MOST_WHOLE))
         for term in self._without():
             barred.update(self._rows(table, base, term.match, MOST_ROWS))
-        return score(postings, wanted, messages, also=also, barred=barred), names
+        return score(postings, wanted, messages, also=also, likeness=likeness, barred=barred), names
+
+    def _likeness(self) -> dict[int, float]:
+        """Return how much nearer in meaning rows are than the farthest of those that are known."""
+        if not self.nearest:
+            return {}
+        rows = self.reading.rows(
+            """SELECT m.row, json_extract(w.value, '$[1]') AS likeness FROM json_each(:near) w
+            JOIN recall_message m ON m.id = json_extract(w.value, '$[0]')""",
+            near=json.dumps([(one.message, one.likeness) for one in self.nearest]),
+        )
+        floor = min(one.likeness for one in self.nearest)
+        return {row["row"]: row["likeness"] - floor for row in rows}
 
     def _without(self) -> tuple[Term, ...]:
         """Return what may be in no result: what every alternative rules out."""
@@ -205,38 +195,42 @@ class Search:
 
     # --- by who and when --------------------------------------------------------------------------
 
-    def _judged(self, scores: Scores, names: AbstractSet[str], most: int) -> list[tuple[float, Hit]]:
-        """Return the best rows that the scope lets through, scored also by who said them and when."""
-        months = months_in(self.text, self.zone)
-        found: dict[int, tuple[float, Hit]] = {}
+    def _best_of(self, scores: Scores, names: AbstractSet[str], most: int) -> list[Hit]:
+        """Return the best rows that the scope lets through, judged also by who said them, when, and how."""
+        named = named_in(self.text)
+        hits: dict[int, Hit] = {}
+        totals: dict[int, float] = {}
         ranked = scores.best()
-        for start in range(0, min(len(ranked), MOST_JUDGED), JUDGED):
-            for row in self._messages(ranked[start : start + JUDGED]):
+        judged = JUDGED_WITH_MEANING if self.nearest else JUDGED
+        for start in range(0, min(len(ranked), MOST_JUDGED), judged):
+            for row in self._messages(ranked[start : start + judged]):
                 if self._lets_through(row):
                     number = row["row"]
-                    extra = SPEAKER if len(names) == 1 and names & set(row["who"].split()) else 0.0
-                    extra += TIME if months and is_of(row["at"], months, self.zone) else 0.0
-                    found[number] = (scores.totals[number] + extra, _hit(row, number in scores.complete))
-            if len(found) >= max(most * 10, JUDGED // 2):
+                    hits[number] = _hit(row, number in scores.complete)
+                    totals[number] = scores.totals[number] + self._told_by(row, names, named)
+            if len(hits) >= max(most * 10, judged // 2):
                 break
-        best = sorted(found, key=lambda number: (found[number][0], number), reverse=True)
-        words = [term.words[0].casefold() for term in self.query.terms if term.is_plain]
-        for number, text in self._bodies(best[:READ]):
-            found[number] = (found[number][0] + REPEATED * repeats(text, words), found[number][1])
-        return sorted(found.values(), key=lambda pair: (-pair[0], -pair[1].row))
+        complete = [number for number, hit in hits.items() if hit.complete]
+        if complete and self.newest is not None:  # then nothing else is shown
+            totals = {number: totals[number] for number in complete}
+        return [hits[number] for number in likeliest(totals, most, first=complete)]
 
-    def _bodies(self, rows: Sequence[int]) -> Iterator[tuple[int, str]]:
-        for row in self.reading.rows(
-            f"""SELECT t.rowid AS row, substr(t.body, 1, {LOOKED_AT}) AS body FROM json_each(:rows) w
-            JOIN recall_text t ON t.rowid = w.value""",
-            rows=json.dumps(rows),
-        ):
-            yield row["row"], row["body"]
+    def _told_by(self, row: Row, names: AbstractSet[str], named: Sequence[Named]) -> float:
+        """Return what counts for a message by who said it, when, and whether it only asks."""
+        told = ASKS if asks(row["ending"]) else 0.0
+        if len(names) == 1 and names & set(row["who"].split()):
+            told += SPEAKER
+        if named:
+            at = datetime.fromtimestamp(row["at"], self.zone)
+            told += MONTH if any(one.is_month_of(at) for one in named) else 0.0
+            told += DAY if any(one.is_day_of(at) for one in named) else 0.0
+        return told
 
     def _messages(self, rows: Iterable[int]) -> list[Row]:
         return self.reading.rows(
-            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no, c.agent FROM json_each(:rows) w
-            JOIN recall_message m ON m.row = w.value
+            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no, c.agent,
+            substr(COALESCE(t.body, ''), -{ENDING}) AS ending FROM json_each(:rows) w
+            JOIN recall_message m ON m.row = w.value LEFT JOIN recall_text t ON t.rowid = m.row
             JOIN recall_conversation c ON c.no = (m.row & {OUTPUT - 1}) >> {PLACE_BITS}""",
             rows=json.dumps(list(rows)),
         )
@@ -254,35 +248,6 @@ class Search:
         if row["conversation"] == scope.current and row["id"] not in scope.archived:
             return False
         return (scope.after is None or at >= scope.after) and (scope.before is None or at < scope.before)
-
-    def _spread(self, judged: Sequence[tuple[float, Hit]], most: int) -> Iterator[Hit]:
-        hits = {hit.row: hit for _, hit in judged}
-        complete = [row for row, hit in hits.items() if hit.complete]
-        others = [row for row, hit in hits.items() if not hit.complete]
-        yield from (hits[row] for row in apart([*complete, *others], most))
-
-    # --- by meaning -------------------------------------------------------------------------------
-
-    def _fused(self, judged: Sequence[tuple[float, Hit]], names: AbstractSet[str]) -> list[tuple[float, Hit]]:
-        """Return the hits in the order of both rankings, with the same regard for who and when in each."""
-        rows = self.reading.rows(
-            """SELECT m.row, json_extract(w.value, '$[1]') AS likeness FROM json_each(:near) w
-            JOIN recall_message m ON m.id = json_extract(w.value, '$[0]')""",
-            near=json.dumps([(one.message, one.likeness) for one in self.nearest]),
-        )
-        likeness = pooled({row["row"]: float(row["likeness"]) for row in rows})
-        months = months_in(self.text, self.zone)
-        near: dict[int, tuple[float, Hit]] = {}
-        for row in self._messages(likeness):
-            if self._lets_through(row):
-                total = likeness[row["row"]]
-                total += SPEAKER_NEAR if len(names) == 1 and names & set(row["who"].split()) else 0.0
-                total += TIME_NEAR if months and is_of(row["at"], months, self.zone) else 0.0
-                near[row["row"]] = (total, _hit(row, False))
-        by_meaning = sorted(near, key=lambda number: near[number][0], reverse=True)[:FUSED]
-        by_words = [hit.row for _, hit in judged[:FUSED]]
-        hits = {**{number: hit for number, (_, hit) in near.items()}, **{hit.row: hit for _, hit in judged}}
-        return [(1 / (1 + place), hits[number]) for place, number in enumerate(fuse(by_words, by_meaning))]
 
 
 def names_among(reading: Reading, words: Iterable[str]) -> set[str]:

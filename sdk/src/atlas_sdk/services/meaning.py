@@ -10,7 +10,7 @@ from . import ServiceKey
 
 
 class Near(Frozen):
-    """A message and how near it is: the higher the nearer, on a scale that is the model's own."""
+    """A message and how much nearer it is than messages are on average, in standard deviations."""
 
     message: str
     likeness: float
