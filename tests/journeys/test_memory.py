@@ -100,3 +100,14 @@ def test_what_differs_at_a_start_reaches_the_terminal_once(
         assert said in first.stderr
         assert first.stdout == "Hello.\n"
     assert said not in second.stderr + second.stdout
+
+
+def test_the_words_behind_clear_are_answered_before_the_command_ends(
+    atlas: AtlasHome, model: Callable[[list[Any]], ModelServer]
+) -> None:
+    model([say("One."), say("Three.")])
+    atlas.run("chat", "-p", "Tell me one.")
+    said = atlas.run("chat", "-p", "/clear Tell me three.", "--conversation", "last")
+
+    assert said.returncode == 0
+    assert said.stdout.splitlines()[-1] == "Three."

@@ -105,6 +105,15 @@ def test_a_turn_is_followed_to_its_end(state: str, code: ExitCode) -> None:
     assert screen.shown == ["text.streamed", "turn.ended"]
 
 
+def test_what_a_command_puts_in_line_is_followed_too() -> None:
+    screen = KeptScreen()
+    queued = event("message.added", message={"id": "m2", "role": "user", "cause": "m1", "parts": []})
+    answered = event("text.streamed", text="Three.")
+
+    assert said(ScriptedServer(queued, ended(), answered, ended("m2", "stopped", "t2")), screen) == ExitCode.INTERRUPTED
+    assert screen.shown == ["message.added", "turn.ended", "text.streamed", "turn.ended"]
+
+
 def test_events_of_other_conversations_are_not_shown() -> None:
     screen = KeptScreen()
     said(ScriptedServer(event("text.streamed", "c2", text="x"), ended(conversation="c2"), ended()), screen)

@@ -30,6 +30,8 @@ class Talk:
         self._turn = ""
         self._number = 0
         self._later: deque[Notification] = deque()
+        self._queued: deque[str] = deque()
+        """Messages that the turn of what was said here put in line: their answers are awaited, too."""
 
     def begin(self, draft: dict[str, Any]) -> None:
         """Start a conversation."""
@@ -89,7 +91,10 @@ class Talk:
         """Say something and follow the turn; Ctrl+C stops it. Returns how it ended."""
         id = self.conversation["id"]
         accepted = self._client.request("message.send", {"conversation": id, "text": text, "client_id": new_id()})
+        self._queued.clear()
         ended = self._until_ended(accepted["message"], "")
+        while ended is ExitCode.DONE and self._queued:  # such as the words behind /clear
+            ended = self._until_ended(self._queued.popleft(), "")
         return ExitCode.REFUSED if ended is ExitCode.DONE and self._screen.unasked else ended
 
     def _until_ended(self, message: str, turn: str) -> ExitCode:
@@ -121,6 +126,8 @@ class Talk:
         self._screen.show(event)
         if event.method == "question.asked":
             self._answer(event.params["question"])
+        if event.method == "message.added" and event.params["message"].get("cause") == message:
+            self._queued.append(event.params["message"]["id"])
         if event.method == "message.taken" and event.params["message"]["id"] == message:
             self._turn = event.params["message"]["turn"]
         if event.method == "turn.ended":

@@ -18,7 +18,7 @@ from atlas_sdk.records import Conversation
 from atlas_sdk.services.recall import Passage
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 
-from .passage import text_of
+from .passage import name_of, text_of
 from .query import Term
 
 BATCH = 400
@@ -260,7 +260,7 @@ def _read(data: str) -> Message | None:
 
 def _who(message: Message) -> str:
     """Return who said a message, as it is looked for."""
-    return message.sender.name.casefold() if message.sender.kind in ("person", "agent") else ""
+    return name_of(message.sender).casefold()
 
 
 def _change(transaction: Transaction, changed: Sequence[Row], texts: dict[str, str], names: dict[str, str]) -> None:

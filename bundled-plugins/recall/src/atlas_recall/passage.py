@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from atlas_sdk.messages import FilePart, ImagePart, Message, TextPart, ToolResultPart
+from atlas_sdk.messages import FilePart, ImagePart, Message, Sender, TextPart, ToolResultPart
 
 TALK_CHARS = 100_000
 OUTPUT_CHARS = 32_000
 """Outputs are long and much alike; what matters stands at the start, and the whole can be read in the conversation."""
 
+OWNER, MAIN = "owner", "main"
 _CLOCK = "clock"  # the note of the day that stands with a message, in every conversation
 
 
@@ -32,3 +33,12 @@ def _outputs(message: Message) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, ToolResultPart):
             yield from (one.text.strip() for one in part.content if isinstance(one, TextPart) and one.text.strip())
+
+
+def name_of(sender: Sender) -> str:
+    """Return the name of who said a message, empty where there is none that anybody would say.
+
+    The owner's messages carry the name of the app they came by, and the agent of a home is ``main``.
+    """
+    unnamed = sender.kind not in ("person", "agent") or sender.id == OWNER or sender.name == MAIN
+    return "" if unnamed else sender.name

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Conversation
 
-from .passage import text_of
+from .passage import name_of, text_of
 from .recall import Around
 
 ENDS_CHARS = 1_200
@@ -31,14 +31,18 @@ def heading(record: Conversation, zone: tzinfo | None) -> str:
 
 def line(message: Message, zone: tzinfo | None, limit: int | None, *, mark: str = "") -> str:
     """Return a message's line, with the id one scrolls to."""
-    who = message.sender.name or {"user": "user", "assistant": "agent", "tool": "tool"}[message.role]
-    if message.sender.kind == "notice":
-        who = f"notice {message.sender.name}".rstrip()
+    who = _who(message)
     text = text_of(message) or _calls(message)
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]}… [{len(text) - limit:,} more characters]"
     at = message.created_at.astimezone(zone).strftime("%Y-%m-%d %H:%M")
     return f"{mark}[{message.id}] {at} {who}: {text}"
+
+
+def _who(message: Message) -> str:
+    sender = message.sender
+    kind = {"person": "user", "agent": "agent", "notice": f"notice {sender.name}", "tool": sender.name or "tool"}
+    return f"{kind[sender.kind]} {name_of(sender)}".strip()
 
 
 def lines(messages: Iterable[Message], zone: tzinfo | None, limit: int | None) -> str:
