@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -26,6 +27,11 @@ def spent(dollars: float | None = 0.5, source: Any = "list", at: datetime = NOON
     return model_call(cost=Cost(dollars=dollars, source=source), started_at=at, **values)
 
 
+def billed(calls: Iterable[ModelCall], *, agent: str = "main", days: int = 30, zone: Any = UTC) -> Report:
+    """Return the report on one agent's calls."""
+    return summed(((call, agent) for call in calls), days=days, zone=zone)
+
+
 def names(rows: Any) -> list[str]:
     return [row.name for row in rows]
 
@@ -38,12 +44,12 @@ def test_the_sums_of_days_models_and_purposes_are_the_total() -> None:
         spent(0.25, at=NOON + timedelta(days=n % 3), model=f"m{n % 2}", purpose=["turn", "title"][n % 2])
         for n in range(7)
     ]
-    report = summed(calls, days=30, zone=UTC)
+    report = summed(((call, f"a{n % 3}") for n, call in enumerate(calls)), days=30, zone=UTC)
 
     assert report.total.calls == 7
     assert report.total.dollars == 1.75
     assert (report.total.input_tokens, report.total.cached_tokens, report.total.output_tokens) == (700, 280, 70)
-    for rows in (report.by_day, report.by_model, report.by_purpose):
+    for rows in (report.by_day, report.by_model, report.by_purpose, report.by_agent):
         assert sum(row.calls for row in rows) == 7
         assert sum(row.dollars for row in rows) == pytest.approx(1.75)
         assert sum(row.input_tokens for row in rows) == 700
@@ -51,20 +57,20 @@ def test_the_sums_of_days_models_and_purposes_are_the_total() -> None:
 
 def test_days_come_newest_first_and_the_rest_by_cost() -> None:
     calls = [spent(0.1, model="cheap"), spent(0.9, model="dear", at=NOON + timedelta(days=1))]
-    report = summed(calls, days=30, zone=UTC)
+    report = billed(calls, days=30, zone=UTC)
 
     assert names(report.by_day) == ["2026-03-03", "2026-03-02"]
     assert names(report.by_model) == ["p/dear", "p/cheap"]
 
 
 def test_many_small_amounts_add_up_to_the_cent() -> None:
-    report = summed([spent(0.001) for _ in range(1000)], days=30, zone=UTC)
+    report = billed([spent(0.001) for _ in range(1000)], days=30, zone=UTC)
 
     assert report.total.dollars == 1.0
 
 
 def test_no_calls_are_no_rows() -> None:
-    report = summed([], days=7, zone=UTC)
+    report = billed([], days=7, zone=UTC)
 
     assert (report.total.calls, report.total.dollars, report.by_day) == (0, 0.0, ())
 
@@ -84,14 +90,14 @@ def test_no_calls_are_no_rows() -> None:
     ],
 )
 def test_a_day_is_that_of_the_wall(at: datetime, zone: ZoneInfo, day: str) -> None:
-    assert names(summed([spent(at=at)], days=30, zone=zone).by_day) == [day]
+    assert names(billed([spent(at=at)], days=30, zone=zone).by_day) == [day]
 
 
 # --- what is not known ---------------------------------------------------------------------------
 
 
 def test_an_unknown_cost_is_counted_and_never_becomes_a_number() -> None:
-    report = summed([spent(0.5), spent(None, "unknown"), spent(None, "unknown")], days=30, zone=UTC)
+    report = billed([spent(0.5), spent(None, "unknown"), spent(None, "unknown")], days=30, zone=UTC)
 
     assert report.total.dollars == 0.5
     assert report.total.unknown_calls == 2
@@ -99,20 +105,20 @@ def test_an_unknown_cost_is_counted_and_never_becomes_a_number() -> None:
 
 
 def test_an_amount_nobody_gave_is_unknown_whoever_is_said_to_have_given_it() -> None:
-    report = summed([spent(None, "list")], days=30, zone=UTC)
+    report = billed([spent(None, "list")], days=30, zone=UTC)
 
     assert report.total.unknown_calls == 1
 
 
 def test_a_free_call_is_known_and_costs_nothing() -> None:
-    report = summed([spent(0.0, "free")], days=30, zone=UTC)
+    report = billed([spent(0.0, "free")], days=30, zone=UTC)
 
     assert (report.total.dollars, report.total.unknown_calls, report.total.sources) == (0.0, 0, {"free": 1})
 
 
 @pytest.mark.parametrize("state", ["failed", "open"])
 def test_a_call_that_reached_no_model_is_not_charged(state: str) -> None:
-    report = summed([spent(None, "unknown", state=state, usage=Usage())], days=30, zone=UTC)
+    report = billed([spent(None, "unknown", state=state, usage=Usage())], days=30, zone=UTC)
 
     assert report.total.calls == 0
 
@@ -120,13 +126,13 @@ def test_a_call_that_reached_no_model_is_not_charged(state: str) -> None:
 @pytest.mark.parametrize("state", ["stopped", "interrupted"])
 def test_a_call_cut_short_is_counted_with_an_unknown_cost(state: str) -> None:
     """The model had begun to answer, and its provider charges for that without saying how much."""
-    report = summed([spent(None, "unknown", state=state, usage=Usage())], days=30, zone=UTC)
+    report = billed([spent(None, "unknown", state=state, usage=Usage())], days=30, zone=UTC)
 
     assert (report.total.calls, report.total.unknown_calls, report.total.dollars) == (1, 1, 0.0)
 
 
 def test_a_failure_that_reported_tokens_is_counted() -> None:
-    report = summed([spent(0.5, state="failed")], days=30, zone=UTC)
+    report = billed([spent(0.5, state="failed")], days=30, zone=UTC)
 
     assert (report.total.calls, report.total.dollars) == (1, 0.5)
 
@@ -182,3 +188,4 @@ async def test_the_report_reads_what_the_kernel_wrote(atlas_app: Any) -> None:
     assert found.total.calls == 1
     assert found.total.sources == {"free": 1}
     assert names(found.by_model) == ["sample/sample"]
+    assert names(found.by_agent) == ["main"]

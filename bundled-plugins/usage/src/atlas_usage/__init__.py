@@ -1,4 +1,4 @@
-"""What the model calls cost, by day, model and purpose, and who says so."""
+"""What the model calls cost, by day, model, purpose and agent, and who says so."""
 
 from __future__ import annotations
 

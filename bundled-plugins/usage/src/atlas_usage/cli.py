@@ -17,7 +17,7 @@ def usage(
     days: Annotated[int, typer.Option(min=1, max=3660, help="How many days back, today included.")] = 30,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """What the model calls spent, by day, model and purpose."""
+    """What the model calls spent, by day, model, purpose and agent."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         report = client.request("usage.report", {"days": days})
@@ -29,7 +29,10 @@ def usage(
         print(plain("No model was called today." if days == 1 else f"No model was called in the last {days} days."))
         return
     print(plain(f"{'Today' if days == 1 else f'The last {days} days'}: {_line(total)}"))
-    for title, key in (("By day", "by_day"), ("By model", "by_model"), ("By purpose", "by_purpose")):
+    titles = {"by_day": "By day", "by_model": "By model", "by_purpose": "By purpose", "by_agent": "By agent"}
+    for key, title in titles.items():
+        if key == "by_agent" and len(report[key]) == 1:
+            continue  # one agent's bill is the whole bill
         print(plain(f"\n{title}"))
         width = max(len(row["name"]) for row in report[key])
         for row in report[key]:

@@ -16,6 +16,8 @@ from atlas_sdk.sections import TimeSettings
 from atlas_sdk.services.settings import SETTINGS
 from atlas_sdk.services.store import STORE
 
+NOBODY = "no conversation"
+"""Whose calls those of plugins are that no conversation asked for."""
 SOURCES = ("reported", "list", "free", "unknown")
 
 
@@ -27,7 +29,7 @@ class UsageReport(BaseModel):
 
 
 class Sum(BaseModel):
-    """Calls, tokens and dollars of one day, model or purpose.
+    """Calls, tokens and dollars of one day, model, purpose or agent.
 
     ``dollars`` sums what is known; ``unknown_calls`` had no price. ``sources`` counts calls by who said the cost.
     """
@@ -50,6 +52,7 @@ class Report(BaseModel):
     by_day: tuple[Sum, ...]
     by_model: tuple[Sum, ...]
     by_purpose: tuple[Sum, ...]
+    by_agent: tuple[Sum, ...]
 
 
 @dataclass
@@ -84,18 +87,19 @@ class _Counter:
         )
 
 
-def summed(calls: Iterable[ModelCall], *, days: int, zone: tzinfo | None) -> Report:
-    """Return the report on calls; a day is the wall's in ``zone``."""
+def summed(calls: Iterable[tuple[ModelCall, str]], *, days: int, zone: tzinfo | None) -> Report:
+    """Return the report on calls, each with the agent it was for; a day is the wall's in ``zone``."""
     total = _Counter("total")
     by_day: dict[str, _Counter] = {}
     by_model: dict[str, _Counter] = {}
     by_purpose: dict[str, _Counter] = {}
-    for call in calls:
+    by_agent: dict[str, _Counter] = {}
+    for call, agent in calls:
         if call.state in ("open", "failed") and not call.usage.input_tokens:
             continue  # it reached no model, and nobody charges for it; one cut short is charged, who knows how much
         day = call.started_at.astimezone(zone).date().isoformat()
-        names = ((by_day, day), (by_model, f"{call.provider}/{call.model}"), (by_purpose, call.purpose))
-        for counters, name in names:
+        model = f"{call.provider}/{call.model}"
+        for counters, name in ((by_day, day), (by_model, model), (by_purpose, call.purpose), (by_agent, agent)):
             counters.setdefault(name, _Counter(name)).add(call)
         total.add(call)
     return Report(
@@ -104,6 +108,7 @@ def summed(calls: Iterable[ModelCall], *, days: int, zone: tzinfo | None) -> Rep
         by_day=tuple(by_day[name].sum() for name in sorted(by_day, reverse=True)),
         by_model=_ordered(by_model),
         by_purpose=_ordered(by_purpose),
+        by_agent=_ordered(by_agent),
     )
 
 
@@ -120,11 +125,13 @@ def methods(ctx: PluginContext) -> list[Method]:
         since = (today - timedelta(days=params.days - 1)).astimezone(UTC)
         rows = await ctx.services.need(STORE).read(
             lambda reading: reading.rows(
-                "SELECT data FROM model_call WHERE started_at >= :since ORDER BY id",
+                "SELECT model_call.data, coalesce(conversation.agent, '') AS agent FROM model_call "
+                "LEFT JOIN conversation ON conversation.id = model_call.conversation "
+                "WHERE model_call.started_at >= :since ORDER BY model_call.id",
                 since=since.isoformat(timespec="microseconds"),
             )
         )
-        calls = (ModelCall.model_validate(json.loads(row["data"])) for row in rows)
+        calls = ((ModelCall.model_validate(json.loads(row["data"])), row["agent"] or NOBODY) for row in rows)
         return summed(calls, days=params.days, zone=zone)
 
     return [Method("usage.report", UsageReport, Report, report, "Return what the model calls cost.")]
