@@ -294,6 +294,7 @@ def test_what_a_folders_files_add_is_part_of_consent(tmp_path: Path) -> None:
         "settings": ["url"],
         "hook_commands": ["PreToolUse (Bash): true"],
         "mcp_servers": ["erp (erp ${ERP_KEY} ${HOME})"],
+        "option_defaults": ["url = https://a"],
         "programs": ["erp"],
     }
     assert digest(before) != digest(after)

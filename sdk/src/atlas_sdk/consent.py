@@ -18,8 +18,8 @@ _SAID = {
     "python": "Its code runs inside Atlas.",
 }
 """What is declared by being there, as a person reads it."""
-_ACTING = ("hook_commands", "mcp_servers", "monitors")
-"""What is declared with commands and addresses of the plugin's own."""
+_ACTING = ("hook_commands", "mcp_servers", "option_defaults", "monitors", "model_providers")
+"""What is declared with commands and addresses of the plugin's own, or that is put into them."""
 _WIDTH = 76
 """Narrower than any terminal: one that folds a line itself begins the rest of it where our lines begin."""
 _LISTED = re.compile(r"[\w@./:*+${}\[\]-]+")

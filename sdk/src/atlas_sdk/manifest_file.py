@@ -16,6 +16,7 @@ from .errors import MisuseError
 from .folder_files import refusal
 from .folder_parts import FolderParts, is_hooks_alone, read_parts
 from .folder_report import Report
+from .folder_values import option_default
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 from .marketplace_entry import entry_as_manifest
@@ -241,8 +242,7 @@ def _options(plugin: str, options: Any) -> tuple[list[DeclaredSecret], list[Decl
         if option.get("sensitive") is True:
             secrets.append(DeclaredSecret(option_secret(plugin, key), said))
         else:
-            default = option.get("default")
-            settings.append(DeclaredSetting(key, default if isinstance(default, str | int | float) else None, said))
+            settings.append(DeclaredSetting(key, option_default(option), said))
     return secrets, settings
 
 
