@@ -65,8 +65,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
                 "network": ["api.example.com"],
                 "secrets": ["PLAIN", {"name": "NOTES_KEY", "description": "d", "url": "https://example.com"}],
                 "settings": [{"name": "limit", "default": 5, "description": "How many."}],
-                "cli": [{"name": "notes", "help": "Notes.", "target": "my_notes.cli:app"}],
-                "client": "my_notes:connect",
+                "cli": [{"name": "notes", "help": "Notes."}],
             },
         },
     )
@@ -85,8 +84,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
         network=("api.example.com",),
         secrets=(DeclaredSecret("PLAIN"), DeclaredSecret("NOTES_KEY", "d", "https://example.com")),
         settings=(DeclaredSetting("limit", 5, "How many."),),
-        cli=(CliCommand("notes", "Notes.", "my_notes.cli:app"),),
-        client="my_notes:connect",
+        cli=(CliCommand("notes", "Notes.", FOLDER_COMMAND),),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from atlas_sdk.consent import declared, digest, in_words, is_agreed
 from atlas_sdk.folder_hooks import LONGEST_COMMAND
 from atlas_sdk.manifest import Manifest
-from atlas_sdk.manifest_file import read_manifest
+from atlas_sdk.manifest_file import FOLDER_COMMAND, ManifestError, read_manifest
 
 HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": 'sh -c "$CLAUDE_PLUGIN_OPTION_GREETING"'}]}]}}
 SERVER = {"s": {"url": "https://${user_config.host}/mcp", "headers": {"Authorization": "Bearer ${TEAM_KEY}"}}}
@@ -94,3 +94,32 @@ def test_a_key_is_agreed_to_for_one_address(tmp_path: Path) -> None:
     assert not agreed(swapped, before)
     assert not agreed(read(tmp_path, atlas={"providers": in_clear}), before)
     assert agreed(read(tmp_path, atlas={"providers": {"b": {"base_url": free}}}), before)
+
+
+# --- terminal commands and clients: whose code they are ---------------------------------------------
+
+
+def test_a_folder_s_command_is_run_by_the_reader_of_folders_whatever_it_names(tmp_path: Path) -> None:
+    atlas = {"cli": [{"name": "hi", "target": "os:abort"}], "client": "os:abort"}
+    manifest = read(tmp_path, {"__init__.py": "def register(ctx): pass\n"}, atlas=atlas)
+
+    assert [command.target for command in manifest.cli] == [FOLDER_COMMAND]
+    assert manifest.client == ""
+
+
+def test_a_package_s_command_and_client_are_of_its_own_module_and_agreed_to(tmp_path: Path) -> None:
+    def package(**atlas: Any) -> Manifest:
+        whole = {"name": "helper", "version": "0.1.0", "atlas": atlas}
+        (tmp_path / ".claude-plugin").mkdir(exist_ok=True)
+        (tmp_path / ".claude-plugin" / "plugin.json").write_text(json.dumps(whole), "utf-8")
+        return read_manifest(tmp_path, source="package", module="helper_kit")
+
+    own = package(cli=[{"name": "hi", "target": "helper_kit.cli:app"}], client="helper_kit:connect")
+    other = package(cli=[{"name": "hi", "target": "helper_kit.other:app"}], client="helper_kit:connect")
+
+    assert "terminal commands run: hi → helper_kit.cli:app" in in_words(declared(own))
+    assert "clients: helper_kit:connect" in in_words(declared(own))
+    assert not agreed(other, own)
+    for wrong in ({"cli": [{"name": "hi", "target": "os:abort"}]}, {"client": "helper_kitty:connect"}):
+        with pytest.raises(ManifestError, match="is not of its own module helper_kit"):
+            package(**wrong)
