@@ -15,7 +15,14 @@ from atlas_sdk import API_VERSION
 from atlas_sdk.consent import declared, digest
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest
-from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, ManifestError, plugin_folders, read_manifest
+from atlas_sdk.manifest_file import (
+    FOLDER_COMMAND,
+    FOLDER_FORMAT,
+    MANIFEST,
+    ManifestError,
+    plugin_folders,
+    read_manifest,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
