@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.beside import BESIDE, normal
-from atlas_sdk.consent import digest
+from atlas_sdk.consent import declared, digest, is_agreed
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -115,7 +115,8 @@ class Installer:
             row = await self._refresh(name)
         if fresh and row.state in ("on", "waiting"):
             row = await self._ctx.services.need(PLUGINS).disable(name)
-        grew = before is not None and digest(before) != row.digest
+        now = self._manifest(name)
+        grew = before is not None and not (now and is_agreed(now, digest(before), declared(before)))
         self._ctx.logger.info("Installed a plugin", extra={"plugin": name, "commit": origin.commit})
         return _installed(row, origin, grew=grew, changed=known is None or _content(known) != _content(origin))
 
