@@ -774,3 +774,20 @@ async def test_the_check_says_everything_that_is_wrong(shop: Shop) -> None:
     assert not rows[0]["ok"]
     for part in ("'shiny'", "no title", "no license", "is called 'tips'", "owner/name", "40 digits"):
         assert part in said
+
+
+async def test_a_plugin_s_python_is_read_by_the_check_and_not_run_without_load(shop: Shop, tmp_path: Path) -> None:
+    shop.item("helper", "plugin")
+    runs = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+    good = "def register(ctx):\n    pass\n"
+    found = []
+    for python in (runs + good, runs + "def register(ctx):\n    ctx.register_tool('other', 'd', {}, run)\n"):
+        shop.code({**plugin(), "__init__.py": python}, sha=str(len(found)) * 40)
+        shop.item("helper", "plugin", sha=str(len(found)) * 40)
+        async with shop.opened() as call:
+            found += (await call("marketplace.check", root=str(shop.folder)))["items"]
+
+    assert [one["ok"] for one in found] == [True, False]
+    assert all("Its Python was read and not run: --load runs it." in one["warnings"] for one in found)
+    assert "registers the tool 'other'" in found[1]["faults"][0]
+    assert not (tmp_path / "ran").exists()
