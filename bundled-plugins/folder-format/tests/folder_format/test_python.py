@@ -103,3 +103,14 @@ async def test_what_lacked_a_secret_is_loaded_once_it_is_stored_and_a_setting_ta
         second = await greeting(app)
 
     assert (first, second) == ("Hello from Rome", "Hello from Lisbon")
+
+
+async def test_one_whose_register_hangs_is_said_to_be_on_its_way(
+    folder: Path, open_with: OpenWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.lifecycle.REST_SECONDS", 0.1)
+    write(folder, {"__init__.py": "import time\n\ndef register(ctx):\n    time.sleep(2)\n"})
+    async with open_with(folder) as app:
+        row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+
+    assert (row.state, row.why) == ("needs", "It is still being turned on.")
