@@ -18,6 +18,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoun
 from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
+from atlas_sdk.hooks_apart import apart
 from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services.folders import FOLDERS
@@ -217,7 +218,8 @@ class Plugins:
             raise MisuseError(f"Its register took over {LOAD_SECONDS:.0f} seconds.")
 
         def load() -> object:
-            return attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
+            module = attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
+            return module if manifest.source == "bundled" else apart(module)
 
         with anyio.move_on_after(LOAD_SECONDS):
             return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
