@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas_sdk import API_VERSION
+from atlas_sdk.consent import declared, digest
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest
 from atlas_sdk.manifest_file import (
+    FOLDER_COMMAND,
     FOLDER_FORMAT,
     MANIFEST,
     ManifestError,
-    declared,
-    digest,
     plugin_folders,
     read_manifest,
 )
@@ -72,8 +72,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
                 "network": ["api.example.com"],
                 "secrets": ["PLAIN", {"name": "NOTES_KEY", "description": "d", "url": "https://example.com"}],
                 "settings": [{"name": "limit", "default": 5, "description": "How many."}],
-                "cli": [{"name": "notes", "help": "Notes.", "target": "my_notes.cli:app"}],
-                "client": "my_notes:connect",
+                "cli": [{"name": "notes", "help": "Notes."}],
             },
         },
     )
@@ -92,8 +91,7 @@ def test_a_manifest_is_read_whole(tmp_path: Path) -> None:
         network=("api.example.com",),
         secrets=(DeclaredSecret("PLAIN"), DeclaredSecret("NOTES_KEY", "d", "https://example.com")),
         settings=(DeclaredSetting("limit", 5, "How many."),),
-        cli=(CliCommand("notes", "Notes.", "my_notes.cli:app"),),
-        client="my_notes:connect",
+        cli=(CliCommand("notes", "Notes.", FOLDER_COMMAND),),
     )
 
 
@@ -301,6 +299,7 @@ def test_what_a_folders_files_add_is_part_of_consent(tmp_path: Path) -> None:
         "settings": ["url"],
         "hook_commands": ["PreToolUse (Bash): true"],
         "mcp_servers": ["erp (erp ${ERP_KEY} ${HOME})"],
+        "option_defaults": ["url = https://a"],
         "programs": ["erp"],
     }
     assert digest(before) != digest(after)

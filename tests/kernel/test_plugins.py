@@ -338,5 +338,25 @@ async def test_a_plugin_that_hangs_holds_up_neither_the_start_nor_another(
         await app.plugins.disable("quick")
 
 
+async def test_a_plugin_that_hung_in_the_last_start_is_not_waited_for_in_the_next(
+    open_home: OpenHome, tmp_path: Path
+) -> None:
+    slow = Manifest(name="a-slow", source="package", module="slow")
+    quick = manifest(name="quick", source="package")
+    choices = Choices(tmp_path / "home" / "plugin-data" / "plugins.json")
+    for one in (slow, quick):
+        choices.turn(one.name, on=True, consent=one)
+    took = []
+    for _ in range(3):
+        began = anyio.current_time()
+        async with open_home(extra={"slow": (slow, Slow()), "quick": (quick, Extra())}) as app:
+            took.append(anyio.current_time() - began)
+
+            assert app.conversations.find("extra_tool") is not None
+
+    assert took[0] > 2.5
+    assert max(took[1:]) < 2
+
+
 async def states(app: Any) -> dict[str, Any]:
     return {row.name: row for row in await app.plugins.list()}

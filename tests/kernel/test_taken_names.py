@@ -117,7 +117,7 @@ def test_the_client_of_a_running_server_is_the_one_that_came_with_atlas(
     monkeypatch.setattr("atlas_kernel.cli.HomeTerminal", Told)
     run(["version"])
 
-    assert given == [["gateway", "aaa"]]
+    assert given == [["gateway"]]
 
 
 async def test_consent_to_what_was_there_before_turns_nothing_on(tmp_path: Path) -> None:

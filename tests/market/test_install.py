@@ -86,6 +86,18 @@ async def test_an_update_that_declares_the_same_stays_on(home: TriedHome, git: G
     assert (rows["helper"].version, rows["helper"].state) == ("0.2.0", "on")
 
 
+async def test_an_update_that_declares_less_has_not_grown_and_stays_on(home: TriedHome, git: GitServer) -> None:
+    git.commit("helper", plugin(network=["a.example.test"]))
+    async with home.opened() as app:
+        installer, plugins = app.services.need(INSTALLER), app.services.need(PLUGINS)
+        first = await installer.install(git.url("helper"))
+        await plugins.enable("helper", consent=first.digest)
+        git.commit("helper", plugin(version="0.2.0"))
+        second = await installer.update("helper")
+
+    assert (second.version, second.state, second.grew) == ("0.2.0", "on", False)
+
+
 async def test_an_update_that_brings_nothing_new_says_so(home: TriedHome, git: GitServer) -> None:
     git.commit("helper", plugin())
     async with home.installer() as installer:

@@ -388,6 +388,22 @@ async def test_a_plugin_that_holds_something_in_the_place_of_the_mark_is_stopped
     assert not (retired.home.folder / "skills" / "tips").exists()
 
 
+async def test_a_plugin_that_wrote_the_very_mark_itself_is_turned_off_and_remembered_all_the_same(
+    retired: Shop,
+) -> None:
+    """Once the mark was gone again it would have been on, and nobody would have known that it was retired."""
+    mark = retired.home.folder / "plugins" / "helper" / ".claude-plugin" / "retired"
+    choices = retired.home.folder / "plugin-data" / "plugins.json"
+    choices.write_text(json.dumps({**json.loads(choices.read_text()), "helper": {"on": True, "consent": "x"}}))
+    mark.write_text("The marketplace retired helper, and it was stopped here: It leaked.")
+    async with retired.opened() as call:
+        await call("marketplace.list")
+
+    records = json.loads((retired.home.folder / "plugin-data" / "marketplace" / "records.json").read_text())
+    assert json.loads(choices.read_text())["helper"]["on"] is False
+    assert records["retired"]["helper"] == {"kind": "plugin", "why": "It leaked."}
+
+
 async def test_what_cannot_be_stopped_holds_up_neither_the_rest_nor_the_list(retired: Shop) -> None:
     (retired.home.folder / "mcp.json").write_text("no JSON")
     records = retired.home.folder / "plugin-data" / "marketplace" / "records.json"
@@ -758,3 +774,20 @@ async def test_the_check_says_everything_that_is_wrong(shop: Shop) -> None:
     assert not rows[0]["ok"]
     for part in ("'shiny'", "no title", "no license", "is called 'tips'", "owner/name", "40 digits"):
         assert part in said
+
+
+async def test_a_plugin_s_python_is_read_by_the_check_and_not_run_without_load(shop: Shop, tmp_path: Path) -> None:
+    shop.item("helper", "plugin")
+    runs = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+    good = "def register(ctx):\n    pass\n"
+    found = []
+    for python in (runs + good, runs + "def register(ctx):\n    ctx.register_tool('other', 'd', {}, run)\n"):
+        shop.code({**plugin(), "__init__.py": python}, sha=str(len(found)) * 40)
+        shop.item("helper", "plugin", sha=str(len(found)) * 40)
+        async with shop.opened() as call:
+            found += (await call("marketplace.check", root=str(shop.folder)))["items"]
+
+    assert [one["ok"] for one in found] == [True, False]
+    assert all("Its Python was read and not run: --load runs it." in one["warnings"] for one in found)
+    assert "registers the tool 'other'" in found[1]["faults"][0]
+    assert not (tmp_path / "ran").exists()

@@ -181,7 +181,7 @@ def test_a_wheel_is_installed_agreed_to_run_and_told_of_by_the_commands(tmp_path
     enabled = atlas.run("plugins", "enable", "breeze", "--yes")
     said = atlas.run("breeze-say", "you")
     there = tmp_path / "home" / "plugins" / ".packages" / "atlas_breeze"
-    checked = atlas.run("plugins", "validate", str(there))
+    checked = atlas.run("plugins", "validate", str(there), "--load")
     told = atlas.run("plugins", "log", "breeze")
 
     assert "hook commands: Stop: echo stopped" in installed.stdout, installed.stderr

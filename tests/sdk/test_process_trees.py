@@ -119,7 +119,6 @@ ADOPTS = """
 import os, sys
 from pathlib import Path
 import anyio
-from atlas_gateway.kin import keep_orphans
 from atlas_sdk.process_table import look
 from atlas_sdk.process_trees import Mark, end_tree, end_marked, start
 
@@ -138,7 +137,6 @@ async def left_by(line, mark):
     return process.pid, child
 
 async def main():
-    keep_orphans()
     before, mark, after = (Mark("ATLAS_TEST", f"{os.getpid()} {name}") for name in ("before", "mark", "after"))
     _, daemon = await left_by(f"setsid {PLAIN}", before)
     own = await anyio.open_process(["sleep", "60"])

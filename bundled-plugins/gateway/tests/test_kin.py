@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif(not IS_KNOWN, reason="only Linux keeps orphans f
 # In a process of its own: whoever keeps orphans once keeps them to its end.
 KEEPS = """
 import os, socket, subprocess, time
-from atlas_gateway.kin import holds_peer, keep_orphans, reap
+from atlas_gateway.kin import holds_peer
+from atlas_sdk.orphans import keep_orphans, reap
 keep_orphans()
 listener = socket.create_server(("127.0.0.1", 0))
 listener.settimeout(10)

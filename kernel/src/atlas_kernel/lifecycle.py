@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, cast
 
 import anyio
@@ -18,6 +18,7 @@ from atlas_sdk.errors import AtlasError, MisuseError, NeedsConsentError, NotFoun
 from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
+from atlas_sdk.hooks_apart import apart
 from atlas_sdk.loading import Loading
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services.folders import FOLDERS
@@ -118,16 +119,18 @@ class Plugins:
 
     async def _load_rest(self, done: anyio.Event) -> None:
         async with self._lock:
+            await self._load_wanted("package", "folder", but=self._loading.slow())
+            done.set()  # what hung the last time may take its time
             await self._load_wanted("package", "folder")
-        done.set()
 
-    async def _load_wanted(self, *sources: str) -> None:
+    async def _load_wanted(self, *sources: str, but: Collection[str] = ()) -> None:
         """Load in rounds those whose needs are met; what did not come with Atlas side by side, for one may hang."""
         tried: set[str] = set()
         while ready := [
             manifest
             for name, manifest in sorted(self._found.manifests.items())
             if not (name in tried or name in self.manager.on or name in self.why or self._missing(manifest))
+            and name not in but
             and (not sources or manifest.source in sources)
             and self._choices.wants(manifest)
             and self._choices.consented(manifest)
@@ -215,7 +218,8 @@ class Plugins:
             raise MisuseError(f"Its register took over {LOAD_SECONDS:.0f} seconds.")
 
         def load() -> object:
-            return attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
+            module = attributed(manifest.name, "being imported", importlib.import_module, manifest.module)
+            return module if manifest.source == "bundled" else apart(module)
 
         with anyio.move_on_after(LOAD_SECONDS):
             return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
@@ -349,7 +353,8 @@ class Plugins:
             return "off", ""
         if not self._choices.consented(manifest):
             return "waiting", f"It waits for your consent: atlas plugins enable {manifest.name}."
-        return "needs", f"It needs {', '.join(self._missing(manifest))}, which is not on."
+        missing = ", ".join(self._missing(manifest))
+        return "needs", f"It needs {missing}, which is not on." if missing else "It is still being turned on."
 
     def _named(self, name: str) -> Manifest:
         if name not in self._found.manifests:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from .manifest import Manifest
-from .manifest_file import FOLDER_FORMAT, LISTS
+from .manifest_file import FOLDER_COMMAND, FOLDER_FORMAT, LISTS
 from .plain_text import folded, one_line
 from .values import Json
 
@@ -18,8 +18,16 @@ _SAID = {
     "python": "Its code runs inside Atlas.",
 }
 """What is declared by being there, as a person reads it."""
-_ACTING = ("hook_commands", "mcp_servers", "monitors")
-"""What is declared with commands and addresses of the plugin's own."""
+_ACTING = (
+    "hook_commands",
+    "mcp_servers",
+    "option_defaults",
+    "monitors",
+    "model_providers",
+    "terminal_commands_run",
+    "clients",
+)
+"""What is declared with commands and addresses of the plugin's own, or that is put into them."""
 _WIDTH = 76
 """Narrower than any terminal: one that folds a line itself begins the rest of it where our lines begin."""
 _LISTED = re.compile(r"[\w@./:*+${}\[\]-]+")
@@ -31,12 +39,16 @@ def declared(manifest: Manifest) -> dict[str, Any]:
     what["secrets"] = [secret.name for secret in manifest.secrets]
     what["settings"] = [setting.name for setting in manifest.settings]
     what["cli"] = [command.name for command in manifest.cli]
+    if manifest.source != "bundled":
+        own = [command for command in manifest.cli if command.target != FOLDER_COMMAND]
+        what["terminal_commands_run"] = [f"{command.name} → {command.target}" for command in own]
+        what["clients"] = [manifest.client] if manifest.client else []
     what["requires"] = [service for service in manifest.requires if service != FOLDER_FORMAT]
     what["dependencies"] = [needed.name for needed in manifest.dependencies]
     what["llm"], what["notify"] = manifest.llm, manifest.notify
     what |= {kind: list(names) for kind, names in manifest.adds}
-    own = FOLDER_FORMAT not in manifest.requires or manifest.cli or manifest.client
-    what["python"] = "python" in what or bool(manifest.module and own)
+    alone = FOLDER_FORMAT not in manifest.requires or manifest.cli or manifest.client
+    what["python"] = "python" in what or bool(manifest.module and alone)
     return {name: value for name, value in what.items() if value}
 
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from .folder_files import refusal
 from .folder_hooks import LONGEST_COMMAND, HookCommand, read_hooks
 from .folder_report import Report
+from .folder_values import DescribedProvider, OptionDefault, described_providers, option_defaults
 from .loose_json import read_loose
 from .plain_text import one_line
 from .values import Json
@@ -90,7 +91,8 @@ class MonitorEntry:
 
 @dataclass(frozen=True)
 class FolderParts:
-    """The parts that act. ``screen`` is the folder of ``plugin.js``, or None; ``python`` says that Python is run."""
+    """The parts that act, and what they act with. ``screen`` is the folder of ``plugin.js``, or None; ``python`` says
+    that Python is run."""
 
     hooks: tuple[HookCommand, ...] = ()
     mcp: tuple[McpEntry, ...] = ()
@@ -98,13 +100,17 @@ class FolderParts:
     programs: tuple[str, ...] = ()
     screen: Path | None = None
     python: bool = False
+    options: tuple[OptionDefault, ...] = ()
+    providers: tuple[DescribedProvider, ...] = ()
 
     def adds(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return what consent names beside the manifest's own lists."""
         lists: dict[str, tuple[str, ...]] = {
             "hook_commands": tuple(sorted({str(hook) for hook in self.hooks})),
             "mcp_servers": tuple(str(server) for server in self.mcp),
+            "option_defaults": tuple(str(option) for option in self.options),
             "monitors": tuple(str(monitor) for monitor in self.monitors),
+            "model_providers": tuple(str(provider) for provider in self.providers),
             "programs": self.programs,
             "screen": ("desktop/plugin.js",) if self.screen else (),
             "python": ("__init__.py",) if self.python else (),
@@ -113,7 +119,7 @@ class FolderParts:
 
     def fingerprint(self) -> str:
         """Return a digest of all that the parts would run, to the last character."""
-        whole = [repr(self.hooks), repr(self.mcp), repr(self.monitors)]
+        whole = [repr(self.hooks), repr(self.mcp), repr(self.monitors), *([repr(self.options)] if self.options else [])]
         return hashlib.sha256("\n".join(whole).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def secrets(self) -> tuple[str, ...]:
@@ -125,14 +131,23 @@ def read_parts(folder: Path, found: Mapping[str, Json], report: Report, *, packa
     """Read the parts that act from a folder whose manifest holds ``found``; of a ``package`` any Python is run."""
     experimental = found.get("experimental")
     more = experimental if isinstance(experimental, dict) else {}
+    hooks = tuple(_hooks(folder, found.get("hooks"), report))
+    mcp = tuple(_mcp(folder, found.get("mcpServers"), report))
     return FolderParts(
-        hooks=tuple(_hooks(folder, found.get("hooks"), report)),
-        mcp=tuple(_mcp(folder, found.get("mcpServers"), report)),
+        hooks=hooks,
+        mcp=mcp,
         monitors=tuple(_monitors(folder, found.get("monitors", more.get("monitors")), report)),
         programs=_programs(folder, report),
         screen=_screen(folder, report),
         python=bool(_init(folder, report).strip()) if package else _python(folder, report),
+        options=tuple(one for one in option_defaults(found) if hooks or _is_in(one.key, mcp)),
+        providers=tuple(described_providers(found)),
     )
+
+
+def _is_in(option: str, servers: tuple[McpEntry, ...]) -> bool:
+    """Whether a server is given an option; a hook is given all of them, in its environment."""
+    return any(f"user_config.{option}" in text for server in servers for text in _texts(server.config))
 
 
 def is_hooks_alone(folder: Path) -> bool:

@@ -3,6 +3,10 @@
 Rules that hold for all: an implementation is a plain function (never ``async``), takes ``ctx`` or nothing,
 returns a list, does no I/O, and may be called again whenever plugins are turned on or off. When it raises, its
 plugin is turned off and named, and no other is affected. Since api 1 unless said otherwise.
+
+Of a plugin that did not come with Atlas it is called in a thread, and waited for a little: while the plugin is turned
+on five seconds for all hooks, three for one that everybody waits for; later a quarter of a second, after which its last
+answer counts.
 """
 
 from __future__ import annotations

@@ -1,14 +1,21 @@
-"""Which plugin is being loaded, noted on disk: one that ends Atlas meanwhile is left off at the next start."""
+"""Which plugin is being loaded, noted on disk: one that ends Atlas meanwhile is left off at the next start.
+
+One that takes longer than a start waits is noted, too: the next start does not wait for it.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .errors import AtlasError
 from .homes import Home
 from .manifest import Manifest
 
+SLOW_SECONDS = 2.5
+"""A little less than a start waits, so that one that is still loading when a short command ends has taken as long."""
 _ENDED = (
     "It ended Atlas while it was loaded. Have it updated or removed, or try it once more: atlas plugins enable {name}."
 )
@@ -20,6 +27,7 @@ class Loading:
 
     def __init__(self, home: Home) -> None:
         self._folder = home.folder / "run" / "loading"
+        self._slow = home.folder / "run" / "slow"
 
     def left(self) -> dict[str, str]:
         """Return the plugins whose loading nobody came back from, with the sentence that says so."""
@@ -28,6 +36,13 @@ class Loading:
         except OSError:
             return {}
         return {name: _said(name, [one for one in names if one != name]) for name in names}
+
+    def slow(self) -> set[str]:
+        """Return the plugins that took so long the last time that a start has no use of waiting for them."""
+        try:
+            return {note.name for note in self._slow.iterdir()}
+        except OSError:
+            return set()
 
     @contextmanager
     def of(self, manifest: Manifest) -> Iterator[None]:
@@ -39,15 +54,30 @@ class Loading:
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._folder / manifest.name).touch()
+        began, came = time.monotonic(), False
         try:
             yield
+            came = True
+        except AtlasError:  # else Atlas ends, and what it would have taken is not known
+            came = True
+            raise
         finally:
-            self.forget(manifest.name)
+            self._forget(self._folder, manifest.name)
+            if time.monotonic() - began >= SLOW_SECONDS:
+                with suppress(OSError):
+                    self._slow.mkdir(mode=0o700, exist_ok=True)
+                    (self._slow / manifest.name).touch()
+            elif came:
+                self._forget(self._slow, manifest.name)
 
     def forget(self, name: str) -> None:
-        """Take a plugin's note away."""
+        """Take a plugin's notes away."""
+        for folder in (self._folder, self._slow):
+            self._forget(folder, name)
+
+    def _forget(self, folder: Path, name: str) -> None:
         with suppress(OSError):
-            (self._folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
+            (folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
 
 
 def _said(name: str, others: list[str]) -> str:

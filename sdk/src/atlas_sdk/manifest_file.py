@@ -16,6 +16,7 @@ from .errors import MisuseError
 from .folder_files import refusal
 from .folder_parts import FolderParts, is_hooks_alone, read_parts
 from .folder_report import Report
+from .folder_values import option_default
 from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 from .marketplace_entry import entry_as_manifest
@@ -241,8 +242,7 @@ def _options(plugin: str, options: Any) -> tuple[list[DeclaredSecret], list[Decl
         if option.get("sensitive") is True:
             secrets.append(DeclaredSecret(option_secret(plugin, key), said))
         else:
-            default = option.get("default")
-            settings.append(DeclaredSetting(key, default if isinstance(default, str | int | float) else None, said))
+            settings.append(DeclaredSetting(key, option_default(option), said))
     return secrets, settings
 
 
@@ -303,11 +303,11 @@ class _Reader:
                 CliCommand(
                     self.text(item, "name"),
                     words(self.text(item, "help", f"From the plugin {name}."), _DESCRIPTION_CHARS),
-                    self.text(item, "target", FOLDER_COMMAND if source != "bundled" else None),
+                    self.target(item, "target", source, module, FOLDER_COMMAND if source != "bundled" else None),
                 )
                 for item in self.objects("cli")
             ),
-            client=self.text(self.atlas, "client", ""),
+            client=self.target(self.atlas, "client", source, module, ""),
             llm=self.atlas.get("llm") is True,
             notify=self.atlas.get("notify") is True,
             dependencies=self.dependencies(),
@@ -321,6 +321,19 @@ class _Reader:
         if not isinstance(value, str):
             raise ManifestError(f"{self.path}: {field} must be text.")
         return value
+
+    def target(self, where: dict[str, Any], field: str, source: Source, module: str, default: str | None) -> str:
+        """Return what is imported and called on a plugin's behalf: of others than came with Atlas, its own code alone.
+
+        Any other module would run unasked (``os:abort``) what nobody was told of. A folder's Python has no name to be
+        imported by.
+        """
+        target = self.text(where, field, default)
+        if source == "folder":
+            return default or ""
+        if source == "package" and target != default and target.partition(":")[0].partition(".")[0] != module:
+            raise ManifestError(f"{self.path}: {field} {target[:60]!r} is not of its own module {module}.")
+        return target
 
     def dependencies(self) -> tuple[Dependency, ...]:
         value = self.found.get("dependencies", [])

@@ -4,7 +4,7 @@ On Linux a new session (``setsid``), an ended parent and an empty environment (`
 limit that every child inherits and no kernel since 2.6 enforces (``RLIMIT_RSS``,
 https://man7.org/linux/man-pages/man2/getrlimit.2.html), set to a number of the tree's own. Who is not root can lower it
 and never take it off, and so shows itself: an orphan with a limit that no tree was given ends with the next tree that
-was there before it. For that this process must get its orphans back, as the server does (``PR_SET_CHILD_SUBREAPER``).
+was there before it. For that this process gets its orphans back.
 
 What gets away is a program of root's that takes the limit off, and one that takes over the number of another tree,
 which then ends with that one. Elsewhere than on Linux who leaves the session is not found again.
@@ -30,6 +30,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
+from .orphans import keep_orphans, reap_now_and_then
 from .own_environment import conceal
 from .process_table import Seen, carries, look, pids, resident_limit
 
@@ -74,6 +75,7 @@ async def start(
 ) -> Process:
     """Start a program in a session of its own that it leads. Raises OSError when it cannot be started."""
     conceal()
+    keep_orphans()
     environment = {**environment, mark.variable: mark.value}
     line = await anyio.to_thread.run_sync(_marked, list(command), mark, folder, environment)
     flags = 0
@@ -111,6 +113,7 @@ def _strays(mark: Mark, seen: Mapping[int, Seen]) -> set[int]:
 
 def _marked(command: list[str], mark: Mark, folder: Path, environment: Mapping[str, str]) -> list[str]:
     """Return the line that starts a command under its limit. Raises OSError for a program that is not there."""
+    reap_now_and_then()
     if not _can_limit():
         return command
     program = str(folder / command[0]) if "/" in command[0] else command[0]

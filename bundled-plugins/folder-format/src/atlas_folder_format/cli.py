@@ -1,12 +1,14 @@
-"""``atlas plugins validate``, which loads a folder in a home of its own, and ``atlas plugins log``."""
+"""``atlas plugins validate``, which tries a folder in a home of its own, and ``atlas plugins log``."""
 
 from __future__ import annotations
 
 import json as json_module
 import logging
+import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,10 +25,12 @@ from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, kebab
 from atlas_sdk.marketplace_entry import entry_as_manifest, others_in_marketplace
 from atlas_sdk.plain_text import one_line, plain, plain_json
+from atlas_sdk.python_read import python_faults
 from atlas_sdk.services import Services
 from atlas_sdk.services.plugins import PLUGINS, PluginsService
 
 from .contents import read_contents
+from .folders import PYTHON_IS_READ
 
 _WORDS = {"mcp": "MCP server", "bin": "program", "screen": "a screen", "python": "Python"}
 
@@ -34,16 +38,22 @@ _WORDS = {"mcp": "MCP server", "bin": "program", "screen": "a screen", "python":
 def validate(
     context: typer.Context,
     folder: Annotated[str, typer.Argument(help="The plugin's folder.")],
+    load: Annotated[
+        bool, typer.Option("--load", help="Run its Python, too, which can do whatever you can: only what you trust.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a plugin's folder as Atlas loads it, in a home thrown away after; exits 1 when it does not load."""
+    """Check a plugin's folder as Atlas loads it, in a home thrown away after; exits 1 when it does not load.
+
+    Its Python is read. It is run with --load, or when you say yes on a terminal.
+    """
     terminal: Terminal = context.obj
     if not folder.strip():
         raise NotFoundError(f"{folder!r} is no folder.", hint="Name the folder that holds .claude-plugin/.")
     place = own_folder(Path(folder).expanduser().resolve())
     if not place.is_dir():
         raise NotFoundError(f"There is no folder {place}.", hint=_elsewhere(terminal.home, place))
-    found = checked(terminal, place)
+    found = checked(terminal, place, load=load, ask=None if json else _may_run)
     if json:
         _write(plain_json(found))
     else:
@@ -75,8 +85,16 @@ def log(
 CONTAINER = "It is a marketplace and no plugin. Validate one of the {count} it lists, a folder each."
 
 
-def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
-    """Load a folder in a home that is thrown away after, and return what came of it."""
+NOT_RUN = "Its Python was read and not run. To see whether it loads: atlas plugins validate {folder} --load."
+
+
+def checked(
+    terminal: Terminal, folder: Path, *, load: bool = False, ask: Callable[[str], bool] | None = None
+) -> dict[str, Any]:
+    """Load a folder in a home that is thrown away after, and return what came of it.
+
+    Its Python, which could do anything here, is run with ``load``, or where ``ask`` says yes to the plugin's name.
+    """
     why: list[str] = []
     manifest = None
     try:
@@ -93,7 +111,13 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
         listed = others_in_marketplace(folder)
         warnings = [CONTAINER.format(count=listed) if listed else "It holds nothing that Atlas loads."]
     if manifest is not None and found:
-        why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python)
+        runs = contents.parts.python and (load or (ask is not None and ask(name)))
+        if contents.parts.python and not runs:
+            why += python_faults(folder, manifest)
+            warnings.append(NOT_RUN.format(folder=shlex.quote(str(folder))))
+        # What its Python would provide is missing while that does not run, and a package is its Python.
+        if runs or not contents.parts.python or not (manifest.module or manifest.provides):
+            why += _tried(terminal, folder, manifest, warnings, alone=not contents.parts.python, runs=runs)
     refused = [{"part": one.part, "why": one.why} for one in contents.report.refused]
     return {
         "name": contents.name,
@@ -104,7 +128,16 @@ def checked(terminal: Terminal, folder: Path) -> dict[str, Any]:
     }
 
 
-def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[str], *, alone: bool) -> list[str]:
+def _may_run(name: str) -> bool:
+    """Ask, on a terminal, whether a plugin's Python is to be run."""
+    return sys.stdin.isatty() and typer.confirm(
+        f"{name} has Python. Run it here, with all that you may do, to see whether it loads?", default=False, err=True
+    )
+
+
+def _tried(
+    terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[str], *, alone: bool, runs: bool
+) -> list[str]:
     """Turn the folder on in a home of its own, and return why that cannot be done, nothing when it can."""
     why: list[str] = []
 
@@ -120,9 +153,11 @@ def _tried(terminal: Terminal, folder: Path, manifest: Manifest, warnings: list[
         _agree(home, manifest, alone=alone and manifest.requires == (FOLDER_FORMAT,))
         before = logging.root.manager.disable
         logging.disable(logging.ERROR)  # what the log would say on the terminal is in the answer
+        reading = PYTHON_IS_READ.set(not runs)  # what the home starts inherits it
         try:
             terminal.elsewhere(home).run(trial, flags={"log.level": "ERROR"})
         finally:
+            PYTHON_IS_READ.reset(reading)
             logging.disable(before)
     return why
 

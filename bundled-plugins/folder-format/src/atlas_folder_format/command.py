@@ -21,7 +21,7 @@ import typer.core
 
 from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
-from atlas_sdk.consent import digest
+from atlas_sdk.consent import is_agreed
 from atlas_sdk.context import Clock, SystemClock
 from atlas_sdk.errors import AtlasError, MissingServiceError, MisuseError, NotFoundError, ServerError
 from atlas_sdk.folder_module import import_folder
@@ -86,10 +86,13 @@ def _owner(home: Path, name: str) -> tuple[Manifest, dict[str, Json]]:
         choices = json.loads((home / "plugin-data" / "plugins.json").read_text("utf-8"))
     except (OSError, ValueError):
         choices = {}
+    named: dict[str, Manifest] = {}
     for manifest in _manifests(home):
+        named.setdefault(manifest.name, manifest)  # as Atlas has it: what was agreed to is the first of a name
+    for manifest in named.values():
         chosen = choices.get(manifest.name) or {}
-        agreed = chosen.get("on") is True and chosen.get("consent") == digest(manifest)
-        if agreed and name in {command.name for command in manifest.cli}:
+        agreed = is_agreed(manifest, str(chosen.get("consent", "")), chosen.get("agreed"))
+        if chosen.get("on") is True and agreed and name in {command.name for command in manifest.cli}:
             return manifest, chosen.get("settings") or {}
     raise NotFoundError(
         f"No plugin that is on has the command {name}.", hint="atlas plugins list shows those there are."
@@ -97,13 +100,20 @@ def _owner(home: Path, name: str) -> tuple[Manifest, dict[str, Json]]:
 
 
 def _manifests(home: Path) -> Iterator[Manifest]:
+    """Yield packages, then the folders that are called as their plugin is, then those that are not."""
     for row in cached_packages(home / "cache" / "plugins.json", home / "plugins" / BESIDE):
         if row["folder"] and not row["bundled"]:
             with suppress(AtlasError):  # one that is broken has no command, and hides nobody else's
                 yield read_manifest(Path(row["folder"]), source="package", module=row["module"])
+    others = []
     for folder in plugin_folders(home / "plugins"):
         with suppress(AtlasError):
-            yield read_manifest(folder, source="folder")
+            manifest = read_manifest(folder, source="folder")
+            if manifest.name == folder.name:
+                yield manifest
+            else:
+                others.append(manifest)
+    yield from others
 
 
 def _secrets(terminal: Terminal, manifest: Manifest) -> dict[str, str | None] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import sys
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,8 @@ from .contents import Contents, read_contents
 from .plugin import folder_plugin
 from .saved import Stamp, stamp
 
+PYTHON_IS_READ: ContextVar[bool] = ContextVar("python_is_read", default=False)
+"""True in a home of a trial in which no folder's Python is run."""
 _LOADS = itertools.count(1)
 
 
@@ -47,7 +50,8 @@ class Folders:
         for refused in contents.report.refused:
             ctx.logger.warning("Not loaded: %s. %s", refused.part, refused.why)
         behalf = AuditedContext(ctx, services=self._own.services)
-        python = await self._register(folder, manifest, behalf) if contents.parts.python else None
+        runs = contents.parts.python and not PYTHON_IS_READ.get()
+        python = await self._register(folder, manifest, behalf) if runs else None
         self.loaded[manifest.name] = contents
         return folder_plugin(behalf, contents, python, handed=AuditedContext(ctx))
 

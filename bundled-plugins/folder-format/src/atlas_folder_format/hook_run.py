@@ -36,6 +36,7 @@ class HookRunner:
         self._user_config = user_config
         self._later = later
         self._left: set[Mark] = set()
+        self._first: Mark | None = None
         self._transcripts = Transcripts(ctx)
         self._audit = Audit(ctx.home, ctx.name, ctx.clock)
 
@@ -48,6 +49,7 @@ class HookRunner:
         transcript = str(await self._transcripts.of(conversation, folder))
         told = {**{name: value for name, value in told.items() if name != "atlas"}, "transcript_path": transcript}
         outcome, mark = "stopped", new_mark()
+        self._first = self._first or mark
         try:
             ended = await run(
                 _command(hook, known, given),
@@ -84,11 +86,16 @@ class HookRunner:
         self._ctx.logger.warning("A hook failed and was passed over", extra={"hook": hook.at, "why": why})
 
     async def close(self) -> None:
-        """End what hooks left running, and take their transcripts away."""
+        """End what hooks left running, and take their transcripts away.
+
+        Also who took off the mark it was born with: it may be of any tree that was there before it, and none of the
+        plugin's was before the first.
+        """
         async with anyio.create_task_group() as group:
-            for mark in self._left:
+            for mark in {*self._left, *([self._first] if self._first else [])}:
                 group.start_soon(end_marked, mark)
         self._left.clear()
+        self._first = None
         self._transcripts.close()
 
 

@@ -14,6 +14,7 @@ from atlas_sdk.agents import AgentDefinition
 from atlas_sdk.claude_names import atlas_names
 from atlas_sdk.commands import SlashCommand
 from atlas_sdk.context import PluginContext
+from atlas_sdk.hooks_apart import HooksApart
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.mcp import McpServer
 from atlas_sdk.monitors import Monitor
@@ -48,6 +49,8 @@ def folder_plugin(
     folder = _Folder(ctx, contents)
     plugin = ModuleType(ctx.name)
     written = _written(python) if python is not None else {}
+    if isinstance(python, ModuleType):  # what register made gives lists, and runs nothing of the plugin's
+        written = _apart(written, handed or ctx)
     for name in HOOKS:
         own = getattr(folder, name.removeprefix("atlas_"), None)
         its = written.pop(name, None)
@@ -61,6 +64,16 @@ def folder_plugin(
     for name, wrong in written.items():  # a hook that is misspelt or async: whoever registers it says so
         setattr(plugin, name, wrong)
     return plugin
+
+
+def _apart(written: dict[str, Callable[..., Any]], ctx: PluginContext) -> dict[str, Callable[..., Any]]:
+    """Return a plugin's own hooks so that none of them holds up Atlas; an async one, which is refused, stays."""
+    hooks = HooksApart()
+    plain = {one: its for one, its in written.items() if one in HOOKS and not inspect.iscoroutinefunction(its)}
+    made: dict[str, Callable[..., Any]] = {one: partial(hooks.hook(one, its), ctx) for one, its in plain.items()}
+    if hooks.are_asked_again and "atlas_startup" not in written:
+        made["atlas_startup"] = lambda: [hooks.first(ctx)]
+    return {**written, **made}
 
 
 def _noted(ctx: PluginContext, its: Callable[[], Any]) -> Any:

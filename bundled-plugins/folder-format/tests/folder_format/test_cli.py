@@ -8,10 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from .conftest import hook, write
 
 
-def validate(folder: Path, *more: str, name: str | None = None) -> subprocess.CompletedProcess[str]:
+def validate(
+    folder: Path, *more: str, name: str | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "ATLAS_HOME": str(folder.parent / "own-home"), "HOME": str(folder.parent)}
     command = [
         sys.executable,
@@ -22,7 +26,7 @@ def validate(folder: Path, *more: str, name: str | None = None) -> subprocess.Co
         str(folder) if name is None else name,
         *more,
     ]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, env=environ, stdin=stdin, capture_output=True, text=True, timeout=30, check=False)
 
 
 def test_validate_says_what_is_loaded_and_what_is_not(folder: Path) -> None:
@@ -71,10 +75,91 @@ def test_why_it_does_not_load_is_said_in_words_alone(folder: Path) -> None:
         folder, {".claude-plugin/plugin.json": {"name": "sample-kit"}, "__init__.py": "def register(ctx):\n    1 / 0\n"}
     )
 
-    done = validate(folder)
+    done = validate(folder, "--load")
 
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("sample-kit does not load: Python.\n  not loaded: plugin. ")
+
+
+LEAVES_A_MARK = """
+import pathlib
+pathlib.Path(__file__).with_name("ran").touch()
+
+def register(ctx):
+    ctx.register_tool("roll_dice", "Roll.", {"type": "object"}, lambda arguments, host: "6", read_only=True)
+"""
+DECLARED = {"name": "sample-kit", "atlas": {"tools": ["roll_dice"]}}
+
+
+@pytest.mark.parametrize("flags", [["--json"], []], ids=["json", "words"])
+def test_python_is_read_and_not_run_where_nobody_said_so(folder: Path, flags: list[str]) -> None:
+    write(folder, {".claude-plugin/plugin.json": DECLARED, "__init__.py": LEAVES_A_MARK, "skills/a/SKILL.md": "A."})
+
+    done = validate(folder, *flags)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Its Python was read and not run." in done.stdout
+    assert f"{folder} --load." in done.stdout
+    assert not (folder / "ran").exists()
+    assert not flags or json.loads(done.stdout)["loads"] is True
+
+
+def test_python_is_run_with_load(folder: Path) -> None:
+    write(folder, {".claude-plugin/plugin.json": DECLARED, "__init__.py": LEAVES_A_MARK})
+
+    found = json.loads(validate(folder, "--json", "--load").stdout)
+
+    assert (found["loads"], found["warnings"]) == (True, [])
+    assert (folder / "ran").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it makes a terminal")
+@pytest.mark.parametrize(("answer", "ran"), [("y\n", True), ("\n", False)])
+def test_on_a_terminal_it_is_asked_whether_python_is_run(folder: Path, answer: str, ran: bool) -> None:
+    write(folder, {".claude-plugin/plugin.json": DECLARED, "__init__.py": LEAVES_A_MARK})
+    ours, theirs = os.openpty()
+    os.write(ours, answer.encode())
+
+    done = validate(folder, stdin=theirs)
+
+    os.close(theirs)
+    os.close(ours)
+    assert "sample-kit has Python. Run it here" in done.stderr
+    assert ("was read and not run" in done.stdout, (folder / "ran").exists()) == (not ran, ran)
+
+
+def test_a_part_beside_python_that_is_not_run_is_tried_all_the_same(folder: Path) -> None:
+    provider = {"providers": {"Mine": {"base_url": "https://a.example.test"}}}
+    write(
+        folder, {".claude-plugin/plugin.json": {"name": "sample-kit", "atlas": provider}, "__init__.py": LEAVES_A_MARK}
+    )
+
+    found = json.loads(validate(folder, "--json").stdout)
+
+    assert found["loads"] is False
+    assert any("names a provider 'Mine'" in one["why"] for one in found["refused"])
+
+
+@pytest.mark.parametrize(
+    ("python", "why"),
+    [
+        ("def register(ctx:\n", "__init__.py cannot be imported: SyntaxError"),
+        ("async def register(ctx):\n    pass\n", "register(ctx) of sample-kit is async."),
+        ("def register():\n    pass\n", "register of sample-kit takes no ctx"),
+        (
+            "def register(c):\n    c.register_tool('other', 'd', {}, run)\n",
+            "registers the tool 'other', and its manifest",
+        ),
+        ("def register(c):\n    c.register_cli_command('x', run, 'd')\n", "registers the terminal command 'x'"),
+    ],
+)
+def test_what_is_wrong_with_python_is_said_by_reading_it(folder: Path, python: str, why: str) -> None:
+    write(folder, {".claude-plugin/plugin.json": DECLARED, "__init__.py": python})
+
+    found = json.loads(validate(folder, "--json").stdout)
+
+    assert found["loads"] is False
+    assert [why in one["why"] for one in found["refused"]] == [True]
 
 
 def test_an_installed_copy_does_not_stand_in_the_way(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from atlas_folder_format.command import app, run
-from atlas_sdk.consent import digest
+from atlas_sdk.consent import declared, digest
 from atlas_sdk.errors import NotFoundError, ServerError
 from atlas_sdk.manifest_file import FOLDER_COMMAND, read_manifest
 from atlas_sdk.services.vault import VAULT
@@ -97,6 +98,30 @@ def test_what_was_not_agreed_to_does_not_run(terminal: HomeTerminal) -> None:
 
     with pytest.raises(NotFoundError, match="No plugin that is on has the command video-render"):
         run(terminal, "video-render", [])  # type: ignore[arg-type]
+
+
+def test_one_that_declares_less_than_was_agreed_to_still_runs(terminal: HomeTerminal) -> None:
+    """It is on, so its commands are there."""
+    folder = terminal.home / "plugins" / "video"
+    agreed = read_manifest(folder, source="folder")
+    less = {**ATLAS, "settings": [], "secrets": []}
+    (folder / ".claude-plugin" / "plugin.json").write_text(json.dumps({"name": "video", "atlas": less}))
+    (folder / "__init__.py").write_text(PYTHON.replace(', ctx.setting("speed")', ""))
+    chosen = {"video": {"on": True, "consent": digest(agreed), "agreed": declared(agreed)}}
+    (terminal.home / "plugin-data" / "plugins.json").write_text(json.dumps(chosen))
+
+    assert run(terminal, "video-render", []) == 3  # type: ignore[arg-type]
+
+
+def test_a_folder_that_takes_another_s_name_runs_nothing_in_its_place(
+    terminal: HomeTerminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(terminal.home / "plugins" / "video", terminal.home / "plugins" / "aaa")
+    (terminal.home / "plugins" / "aaa" / "words.py").write_text("def said(argv):\n    return 'of aaa'\n")
+
+    run(terminal, "video-render", ["a"])  # type: ignore[arg-type]
+
+    assert capsys.readouterr().out == "rendering a 5\nstopped\n"
 
 
 def test_a_command_that_is_named_and_not_registered_is_told(terminal: HomeTerminal) -> None:

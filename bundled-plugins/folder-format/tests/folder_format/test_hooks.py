@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -343,6 +344,41 @@ async def test_what_a_hook_leaves_running_ends_with_the_plugin(
 
         assert _runs(child)
     assert not _runs(child)
+
+
+LEAVES = """
+import os, resource, sys
+lower = resource.getrlimit(resource.RLIMIT_RSS)[0] - 4096
+resource.setrlimit(resource.RLIMIT_RSS, (lower, lower))
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+open(sys.argv[1], "w").write(str(os.getpid()))
+os.closerange(0, 256)
+os.execve("/bin/sleep", ["sleep", "60"], {})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose child a daemon was")
+async def test_a_daemon_that_took_off_its_mark_ends_with_the_plugin_without_a_server(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model
+) -> None:
+    """It has a session of its own, an empty environment and a limit that no program was given."""
+    command = f'{sys.executable} "$CLAUDE_PLUGIN_ROOT/leaves.py" "$CLAUDE_PLUGIN_DATA/child"'
+    write(folder, {"hooks/hooks.json": hook("SessionStart", command), "leaves.py": LEAVES})
+    model.provider.add("Hello.")
+    written = tmp_path / "home/plugin-data/sample-kit/child"
+    async with open_with(folder) as app:
+        await say(app, await start(app, tmp_path), "go")
+        with anyio.fail_after(10):
+            while not (written.exists() and written.read_text()):
+                await anyio.sleep(0.02)
+        await anyio.sleep(0.1)  # its mark is forgotten by then, since nobody carries it
+
+        assert _runs(int(written.read_text()))
+    assert not _runs(int(written.read_text()))
 
 
 async def test_an_async_hook_holds_nothing_up_and_may_speak_later(

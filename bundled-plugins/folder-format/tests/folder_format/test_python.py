@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,46 @@ async def test_what_lacked_a_secret_is_loaded_once_it_is_stored_and_a_setting_ta
         second = await greeting(app)
 
     assert (first, second) == ("Hello from Rome", "Hello from Lisbon")
+
+
+async def test_one_whose_register_hangs_is_said_to_be_on_its_way(
+    folder: Path, open_with: OpenWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.lifecycle.REST_SECONDS", 0.1)
+    write(folder, {"__init__.py": "import time\n\ndef register(ctx):\n    time.sleep(2)\n"})
+    async with open_with(folder) as app:
+        row = next(row for row in await app.plugins.list() if row.name == "sample-kit")
+
+    assert (row.state, row.why) == ("needs", "It is still being turned on.")
+
+
+BLOCKS = """
+import time
+from atlas_sdk.hookspecs import hookimpl
+
+@hookimpl
+def atlas_instructions(ctx):
+    time.sleep(8)
+    return []
+"""
+
+
+async def test_a_hook_that_sleeps_costs_its_plugin_alone_and_stops_nothing_meanwhile(
+    folder: Path, open_with: OpenWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_sdk.hooks_apart.FIRST_SECONDS", 1.0)
+    monkeypatch.setattr("atlas_kernel.lifecycle.REST_SECONDS", 0.1)
+    write(folder, {"__init__.py": BLOCKS})
+    longest, last = 0.0, time.monotonic()
+    async with open_with(folder) as app:
+        with anyio.fail_after(10):
+            while (row := (await rows(app))["sample-kit"]).state != "broken":
+                await anyio.sleep(0.01)
+                longest, last = max(longest, time.monotonic() - last), time.monotonic()
+
+    assert "failed while answering atlas_instructions: it took over 1 seconds" in row.why
+    assert longest < 1
+
+
+async def rows(app: App) -> dict[str, Any]:
+    return {row.name: row for row in await app.plugins.list()}

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NeedsConsentError, ServerError
 from atlas_sdk.homes import replace_file
+from atlas_sdk.orphans import REAP_SECONDS, keep_orphans, reap
 from atlas_sdk.own_environment import conceal
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.vault import VAULT
 
-from .kin import IS_KNOWN, holds_peer, keep_orphans, reap
+from .kin import IS_KNOWN, holds_peer
 from .settings import ServerSettings
 from .wire import Wire
 
@@ -44,10 +45,6 @@ class GatewayService(Protocol):
 
 
 GATEWAY: ServiceKey[GatewayService] = ServiceKey("gateway", 1)
-
-
-REAP_SECONDS = 60.0
-"""How often ended orphans are looked for: each costs an entry in the table of processes until then."""
 
 
 class Guest:
@@ -148,7 +145,7 @@ class Gateway:
 
         conceal()
         keep_orphans()
-        ended: frozenset[int] = frozenset()
+        ended: frozenset[tuple[int, int]] = frozenset()
         while IS_KNOWN:
             await trio.sleep(REAP_SECONDS)
             ended = await trio.to_thread.run_sync(reap, ended)

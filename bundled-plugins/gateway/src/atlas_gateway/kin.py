@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -13,15 +12,6 @@ from atlas_sdk.process_table import Seen, look, pids
 
 IS_KNOWN = sys.platform == "linux"
 _PROC = Path("/proc")
-_SET_CHILD_SUBREAPER = 36
-"""``PR_SET_CHILD_SUBREAPER`` in ``<linux/prctl.h>``."""
-
-
-def keep_orphans() -> None:
-    """Have what a child of ours leaves behind stay among our descendants, where it cannot pass for a stranger."""
-    if IS_KNOWN:
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def holds_peer(server_port: int, peer_port: int) -> bool:
@@ -41,18 +31,6 @@ def holds_peer(server_port: int, peer_port: int) -> bool:
     # A program may shut its files to who looks (PR_SET_DUMPABLE): then it is ours unless somebody else has it.
     hides = any(files is None for files in held.values())
     return hides and not any(inodes & (_open_files(process) or set()) for process in pids() if process not in ours)
-
-
-def reap(seen: frozenset[int]) -> frozenset[int]:
-    """Let go of ended orphans that were kept, and return those that ended since; pass them in the next time.
-
-    One that is ours by birth is waited for by whoever started it, at once; what is still there the second time is not.
-    """
-    ended = {one.pid for one in _processes() if one.parent == os.getpid() and one.is_gone}
-    for process in ended & seen:
-        with suppress(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)
-    return frozenset(ended - seen)
 
 
 def _inodes(local_port: int, remote_port: int) -> Iterator[str]:

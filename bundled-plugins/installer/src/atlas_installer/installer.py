@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import sys
 import zipfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.beside import BESIDE, normal
-from atlas_sdk.consent import digest
+from atlas_sdk.consent import declared, digest, is_agreed
 from atlas_sdk.contents import tree_digest
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, NotFoundError, RefusedError
@@ -98,11 +98,16 @@ class Installer:
             await self._refuse_taken(manifest.name, force=force or bool(name), kinds=("folder",))
             return await self._put_plugin(room, self._plugins / manifest.name, manifest.name, origin, fresh=not name)
 
-    async def _put_plugin(self, room: Path, target: Path, name: str, origin: Origin, *, fresh: bool) -> Installed:
+    async def _put_plugin(
+        self, room: Path, target: Path, name: str, origin: Origin, *, fresh: bool, along: Sequence[str] = ()
+    ) -> Installed:
+        """Put what lies in the room in place. What comes fresh arrives off, and so do plugins that come ``along``."""
         before = self._manifest(name)
         known = (await anyio.to_thread.run_sync(self._origins.all)).get(name)
-        if before is not None and fresh:
-            await self._ctx.services.need(PLUGINS).disable(name)  # it arrives off, also in the place of one that is on
+        for one in [*([name] if fresh else []), *(one for one in along if self._manifest(one) is None)]:
+            # Before its files are there: one that was on and is gone would run under the choice of its day.
+            with suppress(NotFoundError):
+                await self._ctx.services.need(PLUGINS).disable(one)
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(lambda: self._rooms.put(room, target, origins={name: origin}))
             if target.name == BESIDE:
@@ -110,7 +115,8 @@ class Installer:
             row = await self._refresh(name)
         if fresh and row.state in ("on", "waiting"):
             row = await self._ctx.services.need(PLUGINS).disable(name)
-        grew = before is not None and digest(before) != row.digest
+        now = self._manifest(name)
+        grew = before is not None and not (now and is_agreed(now, digest(before), declared(before)))
         self._ctx.logger.info("Installed a plugin", extra={"plugin": name, "commit": origin.commit})
         return _installed(row, origin, grew=grew, changed=known is None or _content(known) != _content(origin))
 
@@ -153,7 +159,11 @@ class Installer:
                 packages={normal(one.name): one.version for one in planned},
                 digest=await anyio.to_thread.run_sync(_wheel_digest, address),
             )
-            return await self._put_plugin(room, self._plugins / BESIDE, manifest.name, origin, fresh=not name)
+            came = await anyio.to_thread.run_sync(packages.plugins_of, new, names)
+            along = [one for one in came if one != manifest.name]
+            return await self._put_plugin(
+                room, self._plugins / BESIDE, manifest.name, origin, fresh=not name, along=along
+            )
 
     def _packages_of(self, address: Address, known: Mapping[str, Origin], name: str) -> list[str]:
         """Return the packages that go as this one comes: its own of before, less what other plugins need."""

@@ -194,6 +194,12 @@ def brought(folder: Path, package: str) -> dict[str, Any]:
     return rows[0]
 
 
+def plugins_of(folder: Path, packages: Iterable[str]) -> list[str]:
+    """Return the plugins that packages in a folder bring, by name."""
+    wanted = {normal(name) for name in packages}
+    return [row["name"] for row in scan([str(folder)]) if normal(row["distribution"]) in wanted]
+
+
 def take_out(folder: Path, packages: Iterable[str]) -> None:
     """Take packages out of a folder, and folders that are empty then."""
     wanted = {normal(name) for name in packages}

@@ -15,6 +15,8 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder
 from atlas_sdk.errors import AtlasError, MisuseError
+from atlas_sdk.manifest_file import read_manifest
+from atlas_sdk.python_read import python_faults
 
 from .checked import Checked
 from .code import judge
@@ -60,8 +62,12 @@ async def _check(market: Market, file: Path, names: set[str], *, load: bool) -> 
                 warnings += judged.notes
                 faults += [f"It needs the MCP server {one}, which is no item." for one in judged.servers
                            if one not in names]  # fmt: skip
-                if load and item.kind in ("plugin", "executor") and not faults:
-                    faults += await _load(item, fetched.folder)
+                if item.kind in ("plugin", "executor") and not faults:
+                    if load:
+                        faults += await _load(item, fetched.folder)
+                    elif (wrong := await anyio.to_thread.run_sync(_read, fetched.folder)) is not None:
+                        faults += wrong
+                        warnings.append("Its Python was read and not run: --load runs it.")
     except YamlError as error:
         faults.append(error.message)
     except AtlasError as error:
@@ -69,6 +75,12 @@ async def _check(market: Market, file: Path, names: set[str], *, load: bool) -> 
     return Checked(
         item=file.stem, file=str(file), ok=not faults, faults=tuple(faults), warnings=tuple(warnings), digest=digest
     )
+
+
+def _read(folder: Path) -> list[str] | None:
+    """Return what is wrong with a plugin's Python by reading it, None for one that has none."""
+    manifest = read_manifest(folder, source="folder")
+    return python_faults(folder, manifest) if "python" in dict(manifest.adds) else None
 
 
 async def _load(item: Item, folder: Path) -> list[str]:

@@ -312,20 +312,34 @@ class Market:
                 )
 
     async def _stop(self, one: Came, why: str) -> None:
-        if one.kind == "plugin":
-            if await anyio.to_thread.run_sync(self._retirements.is_marked, one.name, why):
-                return
-            # Off first: the mark alone would leave the choice to be on, for the day the mark goes.
-            with suppress(NotFoundError):
-                await self._ctx.services.need(PLUGINS).disable(one.name)
-        await self._remember(one.name, Retired(kind=one.kind, why=why))
-        if one.kind == "plugin":
-            await anyio.to_thread.run_sync(self._retirements.mark, one.name, why)
-        if one.kind == "plugin":
-            await self._ctx.services.need(PLUGINS).refresh(one.name)
-        else:
+        if one.kind == "plugin" and not await self._stop_plugin(one.name, why):
+            return
+        if one.kind != "plugin":
+            await self._remember(one.name, Retired(kind=one.kind, why=why))
             await self._take_away(one)
         self._ctx.logger.warning("Stopped a retired item of the marketplace", extra={"item": one.name, "why": why})
+
+    async def _stop_plugin(self, name: str, why: str) -> bool:
+        """Turn a plugin off, remember why, and mark it; return whether any of it was left to do.
+
+        The mark lies where the plugin can write it, so it proves nothing of the rest.
+        """
+        plugins = self._ctx.services.need(PLUGINS)
+        row = next((row for row in await plugins.list() if row.name == name), None)
+        retired = Retired(kind="plugin", why=why)
+        is_wanted = row is not None and (row.wanted or row.state == "on")
+        is_known = (await self.retired()).get(name) == retired
+        is_marked = await anyio.to_thread.run_sync(self._retirements.is_marked, name, why)
+        if is_wanted:
+            # Off first: the mark alone would leave the choice to be on, for the day the mark goes.
+            with suppress(NotFoundError):
+                await plugins.disable(name)
+        if not is_known:
+            await self._remember(name, retired)
+        if not is_marked:
+            await anyio.to_thread.run_sync(self._retirements.mark, name, why)
+            await plugins.refresh(name)
+        return is_wanted or not is_known or not is_marked
 
     async def _let_go(self, name: str) -> None:
         """Let a plugin be turned on again that the marketplace lists again. It stays off until somebody does."""
