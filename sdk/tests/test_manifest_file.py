@@ -12,17 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas_sdk import API_VERSION
+from atlas_sdk.consent import declared, digest
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.manifest import CliCommand, DeclaredSecret, DeclaredSetting, Manifest
-from atlas_sdk.manifest_file import (
-    FOLDER_FORMAT,
-    MANIFEST,
-    ManifestError,
-    declared,
-    digest,
-    plugin_folders,
-    read_manifest,
-)
+from atlas_sdk.manifest_file import FOLDER_FORMAT, MANIFEST, ManifestError, plugin_folders, read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 

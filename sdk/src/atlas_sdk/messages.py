@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from .values import Json
+from .values import Json, whole_text
 
 TITLE_CHARS = 60
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
@@ -17,12 +17,7 @@ Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 
 def whole(text: object) -> object:
     """Return a text that can be stored and sent: halves of a character that came alone are replaced."""
-    if isinstance(text, str):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return whole_text(text) if isinstance(text, str) else text
 
 
 Text = Annotated[str, BeforeValidator(whole)]

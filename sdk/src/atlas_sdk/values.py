@@ -14,6 +14,20 @@ Json: TypeAlias = Any
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
+def whole_text(text: str) -> str:
+    """Return a text that can be stored, sent and printed: halves of a character that came alone become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def is_text(name: str) -> bool:
+    """Whether the name of a file is text: on most systems it may be any bytes, and Python then makes halves of them."""
+    return whole_text(name) == name
+
+
 def read_json(text: str, *, strict: bool = True) -> Json:
     """Return the value of a JSON text somebody else wrote. Raises ValueError, also where it is nested too deep.
 
