@@ -27,7 +27,7 @@ COMMAND_SECONDS = 60.0
 OUTPUT_CHARS = 20_000
 FILE_BYTES = 100_000
 _ARGUMENT = re.compile(r"\$ARGUMENTS\[(\d{1,2})\]|\$ARGUMENTS\b|\$(\d)(?![\w.,]*\d)")
-_RUN = re.compile(r"```!\s*\n(.*?)\n?```|(?<![\w`])!`([^`\n]+)`", re.DOTALL)
+_RUN = re.compile(r"```![^\S\n]*\n\s*+(.*?)\n?```|(?<![\w`])!`([^`\n]+)`", re.DOTALL)
 _FILE = re.compile(r"(?<![\w`@/.])@((?:\$\{CLAUDE_PLUGIN_ROOT\}|~|\.{1,2})?[\w./-]*[\w/-])")
 
 

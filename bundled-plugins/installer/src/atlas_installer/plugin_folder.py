@@ -24,7 +24,7 @@ _AS_PACKAGE = (
 MANIFEST_BYTES = 1_000_000
 _SHOWN = 8
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+_SUBMODULE = re.compile(r"^[ \t]*path[ \t]*=(.+)$", re.MULTILINE)
 
 
 def inside(whole: Path, folder: str) -> Path:
@@ -122,8 +122,9 @@ def _no_submodules(whole: Path, folder: str) -> None:
     if not file.is_file():
         return
     for found in _SUBMODULE.finditer(file.read_text("utf-8", errors="replace")[:MANIFEST_BYTES]):
-        if not folder or found[1].startswith(f"{folder}/") or folder.startswith(found[1]):
-            raise ArchiveError(f"It has a part in another repository, {found[1][:80]!r}, which is not fetched.")
+        part = found[1].strip()
+        if not folder or part.startswith(f"{folder}/") or folder.startswith(part):
+            raise ArchiveError(f"It has a part in another repository, {part[:80]!r}, which is not fetched.")
 
 
 def _elsewhere(whole: Path) -> str:
