@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticSerializationError, to_json
 
-from .values import Json, whole_text
+from .values import Json, whole_json, whole_text
 
 TITLE_CHARS = 60
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
@@ -29,6 +30,15 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def model_dump_json(self, **options: Any) -> str:
+        """Return it as JSON that can be stored and sent, also where a text in it is none: what a stranger wrote must
+        not end the turn that keeps it.
+        """
+        try:
+            return super().model_dump_json(**options)
+        except PydanticSerializationError:  # looked for only here, since every record and event goes this way
+            return to_json(whole_json(super().model_dump(**options))).decode()
+
 
 class TextPart(Frozen):
     """Text, with the page, file, server or tool it was read from where it came from outside."""
@@ -36,7 +46,7 @@ class TextPart(Frozen):
     type: Literal["text"] = "text"
     text: Text
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class ImagePart(Frozen):
@@ -45,9 +55,9 @@ class ImagePart(Frozen):
     type: Literal["image"] = "image"
     attachment: str
     media_type: str
-    name: str = ""
+    name: Text = ""
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class FilePart(Frozen):
@@ -56,10 +66,10 @@ class FilePart(Frozen):
     type: Literal["file"] = "file"
     attachment: str
     media_type: str
-    name: str
-    text: str | None = None
+    name: Text
+    text: Text | None = None
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class ReasoningPart(Frozen):
@@ -86,7 +96,7 @@ class ToolResultPart(Frozen):
 
     type: Literal["tool_result"] = "tool_result"
     call: str
-    name: str
+    name: Text
     content: tuple[Annotated[TextPart | ImagePart, Field(discriminator="type")], ...]
     is_error: bool = False
 
@@ -101,7 +111,7 @@ class Sender(Frozen):
 
     kind: Literal["person", "agent", "notice", "tool"]
     id: str = ""
-    name: str = ""
+    name: Text = ""
 
 
 class ProviderItems(Frozen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from .values import Json
+from .values import Json, whole_text
 
 # C0 and C1 but tab and line feed, and what turns the direction of writing (Unicode 16, Bidi_Control).
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -17,12 +17,12 @@ def plain(text: str) -> str:
     A terminal obeys control characters: they clear what was asked, write over it, or reach the clipboard. Each
     becomes U+FFFD, so that it is seen that something was there.
     """
-    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+    return _CONTROLS.sub("\ufffd", whole_text(text).replace("\r\n", "\n"))
 
 
 def plain_json(value: Json) -> str:
     """Return a value as JSON that a terminal may be shown: the same value, its control characters written out."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = whole_text(json.dumps(value, ensure_ascii=False, indent=2))
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -23,6 +23,15 @@ def whole_text(text: str) -> str:
     return text
 
 
+def whole_json(value: Json) -> Json:
+    """Return a value whose texts, and names of fields, can be stored, sent and printed."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_json(name): whole_json(item) for name, item in value.items()}
+    return [whole_json(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def is_text(name: str) -> bool:
     """Whether the name of a file is text: on most systems it may be any bytes, and Python then makes halves of them."""
     return whole_text(name) == name
