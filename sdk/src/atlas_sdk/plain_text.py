@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 from .values import Json, whole_text
 
@@ -26,8 +27,13 @@ def plain_json(value: Json) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-# Letters that are printed and seen by nobody.
-_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+# What is printed and seen by nobody: blank letters and signs, and marks that draw nothing (Unicode 16,
+# Default_Ignorable_Code_Point) but those that follow an emoji.
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159") | {
+    chr(number) for number in range(0xE0100, 0xE01F0)
+}
+# Stands for the second column of a wide letter while lines are measured; as no letter of ours it is in no one_line.
+_BESIDE = "\ue000"
 _MANY_SPACES = re.compile(" {9,}")
 
 
@@ -51,7 +57,7 @@ def folded(text: str, *, width: int, indent: str) -> str:
 
     whole = _MANY_SPACES.sub(lambda found: f" [{len(found[0])} spaces] ", one_line(text))
     lines = textwrap.wrap(
-        whole,
+        whole if whole.isascii() else "".join(one + _BESIDE * _is_wide(one) for one in whole),
         width,
         initial_indent=indent,
         subsequent_indent=f"{indent}  ",
@@ -60,7 +66,12 @@ def folded(text: str, *, width: int, indent: str) -> str:
         drop_whitespace=False,
         break_on_hyphens=False,
     )
-    return "\n".join(lines)
+    return "\n".join(lines).replace(_BESIDE, "")
+
+
+def _is_wide(letter: str) -> bool:
+    """Whether a letter takes two columns of a terminal, which would otherwise fold the line itself, at its edge."""
+    return unicodedata.east_asian_width(letter) in "WF"
 
 
 def _written_out(letter: str) -> str:
