@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +49,20 @@ class Loading:
         """Take a plugin's note away."""
         with suppress(OSError):
             (self._folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
+
+
+@contextmanager
+def in_one_process() -> Iterator[None]:
+    """Run a plugin's code in the block. A child that it forks, and that comes out of the block, ends there.
+
+    None of Atlas's threads is in the child, which would wait for them for good, with Atlas's files and pipes open.
+    """
+    here = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != here:
+            os._exit(0)
 
 
 def _said(name: str, others: list[str]) -> str:
