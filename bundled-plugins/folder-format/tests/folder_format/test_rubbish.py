@@ -19,7 +19,10 @@ from atlas_kernel.discovery import discover
 from atlas_sdk import manifest_file
 from atlas_sdk.consent import declared, digest, in_words
 from atlas_sdk.manifest_file import MANIFEST, kebab
+from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.values import whole_text
+
+from .conftest import Model, OpenWith, say, start
 
 SECONDS = 2.0
 SLACK = 3  # for a machine that is busy with something else
@@ -270,3 +273,29 @@ def test_rubbish_in_every_field_is_read_or_refused_in_a_sentence(files: dict[str
     assert "sound" not in broken
     assert "cannot be read: " not in broken.get("evil", ""), "the last guard caught what a reader should have"
     assert seconds < SECONDS * SLACK
+
+
+@pytest.mark.anyio
+async def test_a_command_that_names_what_no_disk_can_hold_is_told_as_it_is(
+    folder: Path, open_with: OpenWith, model: Model
+) -> None:
+    model.provider.add("Hello.")
+    placed(folder, {"commands/go.md": f"See @{'a' * 300} and say hello."})
+    async with open_with(folder) as app:
+        path = await say(app, await start(app, folder), "/sample-kit:go")
+
+    assert path[-1].text() == "Hello."
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+async def test_a_link_among_the_homes_skills_hides_none_of_them(
+    folder: Path, open_with: OpenWith, tmp_path: Path
+) -> None:
+    placed(folder, {"commands/go.md": "Go."})
+    placed(tmp_path / "home" / "skills", {"own/SKILL.md": "---\nname: own\ndescription: Own.\n---\nDo it."})
+    (tmp_path / "home" / "skills" / "link").symlink_to("a" * 300)
+    async with open_with(folder, more=("skills", "memory", "recall")) as app:
+        rows = await app.services.need(SKILLS).list()
+
+    assert "own" in {row.name for row in rows}
