@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from .values import Json, whole_json, whole_text
 
@@ -25,6 +24,9 @@ Text = Annotated[str, BeforeValidator(whole)]
 """Text from models, tools and people, which may hold halves of characters until it is looked at."""
 
 
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
+
 class Frozen(BaseModel):
     """The base of every shape that is stored or sent: immutable, and strict about unknown fields."""
 
@@ -36,8 +38,8 @@ class Frozen(BaseModel):
         """
         try:
             return super().model_dump_json(**options)
-        except PydanticSerializationError:  # looked for only here, since every record and event goes this way
-            return to_json(whole_json(super().model_dump(**options))).decode()
+        except ValueError:  # looked for only here, since every record and event goes this way
+            return _ANY.dump_json(whole_json(super().model_dump(**options))).decode()
 
 
 class TextPart(Frozen):
