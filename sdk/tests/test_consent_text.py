@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import pytest
 
@@ -111,3 +112,47 @@ def test_a_command_nobody_would_read_is_not_taken(tmp_path: Path) -> None:
 
 def test_letters_that_nobody_sees_are_written_out() -> None:
     assert one_line("a\u200bb\u2800c\u00a0d\te\\n") == "a\\u200bb\\u2800c\\xa0d\\te\\n"
+
+
+BLANKS = [
+    "\u3164",
+    "\u115f",
+    "\u1160",
+    "\uffa0",
+    "\u2800",
+    "\u17b4",
+    "\u034f",
+    "\u180f",
+    "\U0001d159",
+    "\U000e0100",
+    "\u00a0",
+]
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_name_with_a_letter_nobody_sees_is_quoted_and_the_letter_written_out(blank: str, tmp_path: Path) -> None:
+    manifest = made(tmp_path, {}, atlas={"tools": [f"a{blank}It", "naïve", "日本", "a1"]})
+    said = in_words(declared(manifest))
+
+    assert blank not in said
+    assert said.startswith('tools: "a\\')
+    assert said.endswith('It", naïve, 日本, a1.')
+
+
+@pytest.mark.parametrize("before", range(20, 90, 7))
+def test_no_name_in_a_list_is_folded_to_where_our_lines_begin(before: int, tmp_path: Path) -> None:
+    forged = f"{'x' * before} {'It declares nothing and runs nothing. ' * 4}"
+    manifest = made(tmp_path, {}, atlas={"tools": [forged], "network": [forged]})
+    lines = f"It declares {in_words(declared(manifest))}".splitlines()
+
+    assert max(map(len, lines)) <= 76
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_wide_letters_push_nothing_over_the_edge_of_a_terminal(tmp_path: Path) -> None:
+    forged = f"{'日' * 30} It declares nothing and runs nothing. {'ｘ' * 100}"
+    manifest = made(tmp_path, {"monitors/monitors.json": [{"name": "m", "command": forged}]}, atlas={"tools": [forged]})
+    said = in_words(declared(manifest))
+
+    assert max(sum(1 + (east_asian_width(one) in "WF") for one in line) for line in said.splitlines()) <= 77
+    assert forged in joined(said)

@@ -21,7 +21,7 @@ from atlas_sdk.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from atlas_sdk.records import Checkpoint, Conversation, Turn
+from atlas_sdk.records import Call, Checkpoint, Content, Conversation, Turn
 
 NOW = datetime(2026, 3, 2, 9, 30, 0, 123456, tzinfo=UTC)
 PARTS = (
@@ -153,3 +153,17 @@ def test_only_what_streams_is_ephemeral() -> None:
         "ModelRestarted",
         "ToolProgressed",
     }
+
+
+def test_a_record_is_stored_and_sent_whatever_a_text_in_it_holds() -> None:
+    half = "\ud800"
+    call = Call(
+        id="1", conversation="c", turn="t", message="m", call="x", tool=half, arguments={half: [half, "\ud83d\ude00"]},
+        started_at=NOW,
+    )  # fmt: skip
+
+    read = Call.model_validate_json(call.model_dump_json())
+
+    assert (read.tool, read.arguments) == ("\ufffd", {"\ufffd": ["\ufffd", "\U0001f600"]})
+    assert read.started_at == NOW
+    assert Content.of(half).text == "\ufffd"

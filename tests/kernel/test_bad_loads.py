@@ -230,3 +230,36 @@ def test_a_home_with_a_plugin_that_ends_the_process_can_be_mended(tmp_path: Path
     assert ended.returncode == 9
     assert "It ended Atlas while it was loaded" in listed.stdout, listed.stderr
     assert (off.returncode, kept["kit"]["on"]) == (0, False)
+
+
+FORKS = """
+import os, time
+from pathlib import Path
+
+def fork():
+    child = os.fork()
+    if not child:
+        return
+    for _ in range(50):
+        ended, code = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    (Path(__file__).parent / "child").write_text("ended" if ended else "left")
+
+"""
+
+
+@pytest.mark.slow  # the command is a process of its own
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks there")
+@pytest.mark.parametrize("rest", ["def register(ctx):\n    fork()\n", "fork()\ndef register(ctx):\n    pass\n"])
+def test_a_child_that_a_plugin_forks_and_lets_go_ends_where_the_plugin_does(tmp_path: Path, rest: str) -> None:
+    """It has none of Atlas's threads and waited for them, with Atlas's files and pipes in its hands."""
+    folder = tmp_path / "home" / "plugins" / "kit"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(FORKS + rest)
+    (tmp_path / "user").mkdir()
+    chosen(tmp_path / "home", read_manifest(folder, source="folder"))
+    AtlasHome(tmp_path / "home", tmp_path / "user").run("plugins", "list")
+
+    assert (folder / "child").read_text() == "ended"

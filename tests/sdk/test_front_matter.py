@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -130,3 +131,27 @@ def test_a_strangers_file_is_always_read(lines: list[str]) -> None:
     document = read_document("\n".join(["---", *lines, "---", "Body."]))
 
     assert document.body.endswith("Body.")
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "a" + " " * 900_000 + "x",
+        'a: "' + "x\n  " * 200_000,
+        "a: '" + "x\n  " * 200_000,
+        "a: [" + "x\n  " * 200_000,
+        'a: "' + "\\\n  " * 200_000,
+        "tools: " + "a'" * 400_000,
+        "tools: [" + "a'," * 300_000 + "]",
+        "a:\n" + "- x\n" * 200_000,
+        "a: |\n" + "  x\n" * 200_000,
+        "a: " + "] " * 400_000,
+    ],
+    ids=lambda text: f"{text[:9]!r}",
+)
+def test_a_megabyte_is_read_as_fast_as_its_length_asks(front: str) -> None:
+    """Each line was looked at from its beginning again and again, which took minutes and more."""
+    start = time.thread_time()
+    read_document(f"---\n{front}\n---\nBody.").names("tools")
+
+    assert time.thread_time() - start < 6.0

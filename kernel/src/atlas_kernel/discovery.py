@@ -10,6 +10,7 @@ from atlas_sdk.errors import AtlasError
 from atlas_sdk.installed import cached_packages
 from atlas_sdk.manifest import Manifest, Source
 from atlas_sdk.manifest_file import ManifestError, plugin_folders, read_manifest
+from atlas_sdk.values import whole_text
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def discover(*, cache: Path | None = None, folders: Path | None = None) -> Found
             manifest = read_manifest(folder, source="folder")
             own.append((manifest.name != folder.name, folder.name, manifest))
         except AtlasError as error:
-            broken[f"plugins/{folder.name}" if folder.name in manifests else folder.name] = str(error)
+            name = whole_text(folder.name)
+            broken[f"plugins/{name}" if name in manifests else name] = str(error)
     for _, name, manifest in sorted(own, key=lambda one: one[:2]):  # first those that are called as their folder is
         if (there := manifests.setdefault(manifest.name, manifest)) is not manifest:
             broken[f"plugins/{name}"] = f"A plugin is named {there.name} already: {there.folder}. Rename this one."

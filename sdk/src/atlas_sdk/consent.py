@@ -30,6 +30,8 @@ _ACTING = (
 """What is declared with commands and addresses of the plugin's own, or that is put into them."""
 _WIDTH = 76
 """Narrower than any terminal: one that folds a line itself begins the rest of it where our lines begin."""
+_LEAD = "It declares "
+"""What is said before it on its line, or something shorter."""
 _LISTED = re.compile(r"[\w@./:*+${}\[\]-]+")
 
 
@@ -66,13 +68,20 @@ def in_words(declares: Json) -> str:
     lead = "It runs or connects to:" if said else "what it runs or connects to:"
     said += [lead] if acting else [] if parts else ["nothing."] if not said else []
     lines = [folded(f"{kind}: {one}", width=_WIDTH, indent="  ") for kind, one in acting]
-    return "\n".join([" ".join(said), *lines])
+    first = " ".join(said)
+    if '"' in parts:  # a name with spaces in it, which a terminal would fold to where our lines begin
+        first = folded(f"{_LEAD}{first}", width=_WIDTH, indent="").removeprefix(_LEAD)
+    return "\n".join([first, *lines])
 
 
 def _quoted(name: object) -> str:
-    """Return a name as part of a list: one with other characters than names have is quoted, where it ends is seen."""
+    """Return a name as part of a list: one with other characters than names have is quoted, where it ends is seen.
+
+    So is one with a letter that nobody sees, which would stand for a space.
+    """
     text = str(name)
-    return text if _LISTED.fullmatch(text) else json.dumps(one_line(text), ensure_ascii=False)
+    seen = one_line(text)
+    return text if seen == text and _LISTED.fullmatch(text) else json.dumps(seen, ensure_ascii=False)
 
 
 def digest(manifest: Manifest) -> str:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .folder_report import Report
+from .values import is_text
 
 OUTSIDE = "The link leads out of the plugin's folder."
 NOWHERE = "The link leads nowhere, or round in a circle."
 NO_FILE = "It is neither a file nor a folder."
+NO_TEXT = "Its name is not UTF-8, so nothing can call it by its name."
 MOST_ENTRIES = 5_000
 """How many files and folders are looked at for one kind of part: a folder that is a whole disk must not hang Atlas."""
 
@@ -38,6 +40,22 @@ def refusal(folder: Path, path: Path, *, most_bytes: int = 0) -> str:
     if not stat.S_ISREG(about.st_mode):
         return NO_FILE
     return f"It is longer than {most_bytes:,} bytes." if most_bytes and about.st_size > most_bytes else ""
+
+
+# Path's own three raise for a link to a name that is too long for any disk, and for a folder nobody may look into.
+def is_file(path: Path) -> bool:
+    """Whether a path somebody else wrote is a file. What cannot be looked at is none."""
+    return os.path.isfile(path)  # noqa: PTH113  # as above
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path somebody else wrote is a folder. What cannot be looked at is none."""
+    return os.path.isdir(path)  # noqa: PTH112  # as above
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something at a path somebody else wrote. What cannot be looked at is not there."""
+    return os.path.exists(path)  # noqa: PTH110  # as above
 
 
 @dataclass
@@ -72,7 +90,9 @@ class Walk:
             return []
         kept = []
         for entry in self._counted(place, found):
-            if _is_plain(entry):
+            if not is_text(entry.name):
+                self.refuse(entry, NO_TEXT)
+            elif _is_plain(entry):
                 kept.append(entry)
             elif why := self.why_not(entry):
                 self.refuse(entry, why)

@@ -36,6 +36,10 @@ _FIELDS = {
 
 
 LONGEST_MATCHER = 500
+LONGEST_NAMES = 5_000
+"""How long a matcher may be that is names alone, which any number of them cannot make slow."""
+MOST_GROUPS = 1_000
+"""How many entries of hooks a file may have, with or without a command. No plugin in the wild has fifty."""
 LONGEST_COMMAND = 20_000
 """All of a command is shown where consent is asked. A longer one is a program, and belongs in a file."""
 
@@ -84,7 +88,9 @@ def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]
     if isinstance(found, dict) and isinstance(found.get("event"), str):
         found = [found]
     if isinstance(found, list):  # a flat list, each with its event
-        for item in found:
+        if len(found) > MOST_GROUPS:
+            report.refuse(where, f"It has more than {MOST_GROUPS} entries; the first ones are used.")
+        for item in found[:MOST_GROUPS]:
             event = item.get("event") if isinstance(item, dict) else None
             if isinstance(event, str):
                 yield from _group(event, item, where, report)
@@ -94,10 +100,15 @@ def read_hooks(found: Json, where: str, report: Report) -> Iterator[HookCommand]
     if not isinstance(found, dict):
         report.refuse(where, "It must hold an object of events.")
         return
+    left = MOST_GROUPS
     for event, groups in found.items():
         if event in ("description", "version", "$schema") and not isinstance(groups, list | dict):
             continue
         for group in groups if isinstance(groups, list) else [groups]:
+            if not left:
+                report.refuse(where, f"It has more than {MOST_GROUPS} entries; the first ones are used.")
+                return
+            left -= 1
             yield from _group(event, group, where, report)
 
 
@@ -183,7 +194,7 @@ def _seconds(value: Json, part: str, report: Report) -> float:
         return TIMEOUT_SECONDS
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # a whole number may be too large for any float
         seconds = 0.0
     if not 0 < seconds < 86_400:
         report.warn(f"{part} has a timeout of {str(value)[:20]!r}, which is no number of seconds; it has 60.")
@@ -204,6 +215,8 @@ def compiled(matcher: str) -> re.Pattern[str] | None:
     text = matcher.strip()
     if text in ("", "*"):
         return re.compile("")
+    if len(text) > LONGEST_NAMES:
+        return None
     if _PLAIN.fullmatch(text):
         names = [re.escape(name.strip()) for name in re.split(r"[|,]", text) if name.strip()]
         return re.compile(rf"\A(?:{'|'.join(names)})\Z")

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .folder_files import refusal
+from .folder_files import NO_TEXT, is_file, is_folder, refusal
 from .folder_hooks import LONGEST_COMMAND, HookCommand, read_hooks
 from .folder_report import Report
 from .folder_values import DescribedProvider, OptionDefault, described_providers, option_defaults
 from .loose_json import read_loose
 from .plain_text import one_line
-from .values import Json
+from .values import Json, is_text
 
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][\w.]*)(?::-[^}]*)?\}")
 KNOWN_VALUES = {
@@ -42,6 +42,10 @@ _SAID_ALREADY = {"command", "args", "url", "type", "transport", "timeout", "desc
 MOST_HOOKS = 500
 """No plugin in the wild has fifty."""
 MOST_PROGRAMS = 1_000
+MOST_SERVERS = 200
+MOST_MONITORS = 200
+MOST_SOURCES = 100
+"""How many files or inline objects of a kind a manifest may name."""
 LONGEST_PYTHON = 2_000_000
 
 
@@ -55,7 +59,9 @@ class McpEntry:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The names that its placeholders read from the vault."""
-        found = {name for text in _texts(self.config) for name in _PLACEHOLDER.findall(text)}
+        # What is behind the last brace closes nothing, and would be searched to its end from every "${" in it.
+        texts = (text[: text.rfind("}") + 1] for text in _texts(self.config))
+        found = {name for text in texts for name in _PLACEHOLDER.findall(text)}
         return tuple(sorted(name for name in found - KNOWN_VALUES if "." not in name))
 
     def __str__(self) -> str:
@@ -162,7 +168,7 @@ def inside(folder: Path, text: str) -> Path | None:
     if (
         "\0" in text
         or re.match(r"[A-Za-z]:", text)
-        or any(len(name.encode()) > _LONGEST_NAME for name in text.split("/"))
+        or any(len(name.encode("utf-8", "replace")) > _LONGEST_NAME for name in text.split("/"))
     ):
         return None
     try:
@@ -179,13 +185,16 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
     named = declared if isinstance(declared, list) else [] if declared is None else [declared]
     if isinstance(declared, list) and declared and all(_is_entry(item) for item in declared):
         named = [declared]  # a list of entries, not of files
+    if len(named) > MOST_SOURCES:
+        report.refuse(what, f"The manifest names over {MOST_SOURCES} files; the first ones are read.")
+        named = named[:MOST_SOURCES]
     for item in [*([default] if os.path.lexists(folder / default) else []), *named]:
         if not isinstance(item, str):
             yield f"{what} in the manifest", item
             continue
         path = inside(folder, item)
-        is_folder = path is not None and path.is_dir()
-        if path is not None and is_folder:
+        is_whole = path is not None and is_folder(path)
+        if path is not None and is_whole:
             path /= Path(default).name
         if path is None or (why := refusal(folder, path)):
             linked = refusal(folder, folder / item) if item == default else ""
@@ -196,7 +205,7 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
         seen.add(known)
         if item.lower().endswith(_BUNDLES):
             report.refuse(f"{what} {item}", "Atlas does not unpack MCP bundles; name its server in .mcp.json.")
-        elif path.is_file():
+        elif is_file(path):
             try:
                 value, wrong = read_loose(path)
             except OSError as error:
@@ -209,9 +218,7 @@ def sources(folder: Path, declared: Json, default: str, what: str, report: Repor
                 report.warn(wrong)
             yield item, value
         elif item != default:
-            report.refuse(
-                f"{what} {item}", f"There is no {path.name} in it." if is_folder else "There is no such file."
-            )
+            report.refuse(f"{what} {item}", f"There is no {path.name} in it." if is_whole else "There is no such file.")
 
 
 def _is_entry(item: Json) -> bool:
@@ -250,6 +257,9 @@ def _mcp(folder: Path, declared: Json, report: Report) -> Iterator[McpEntry]:
                 continue
             if name in found and found[name].config != config:  # as in Claude Code, the manifest has the last word
                 report.warn(f"The {part} is described twice; it is started as {where} has it.")
+            if name not in found and len(found) >= MOST_SERVERS:
+                report.refuse(where, f"It has more than {MOST_SERVERS} servers; the first ones are used.")
+                break
             found[name] = McpEntry(name, config)
     yield from found.values()
 
@@ -292,6 +302,9 @@ def _monitors(folder: Path, declared: Json, report: Report) -> Iterator[MonitorE
             if len(item["command"]) > LONGEST_COMMAND:
                 report.refuse(f"{where}: entry {number}", f"Its command has over {LONGEST_COMMAND:,} characters.")
                 continue
+            if len(seen) >= MOST_MONITORS:
+                report.refuse(where, f"It has more than {MOST_MONITORS} monitors; the first ones are used.")
+                return
             name = str(item.get("name") or f"monitor-{number}")
             when = item.get("when") or "always"
             if not isinstance(when, str) or not (when == "always" or when.startswith("on-skill-invoke:")):
@@ -308,7 +321,7 @@ def _screen(folder: Path, report: Report) -> Path | None:
     if why := refusal(folder, file.parent) or refusal(folder, file):
         report.refuse("desktop/plugin.js", why)
         return None
-    return file.parent if file.is_file() else None
+    return file.parent if is_file(file) else None
 
 
 def _programs(folder: Path, report: Report) -> tuple[str, ...]:
@@ -316,17 +329,21 @@ def _programs(folder: Path, report: Report) -> tuple[str, ...]:
     if why := refusal(folder, place):
         report.refuse("bin", why)
         return ()
-    if not place.is_dir():
+    if not is_folder(place):
         return ()
-    entries = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    try:
+        entries = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        report.refuse("bin", f"It cannot be read: {error.strerror}.")
+        return ()
     if len(entries) > MOST_PROGRAMS:
         report.refuse("bin", f"It holds over {MOST_PROGRAMS:,} files; the first ones are looked at.")
     names = []
     for path in entries[:MOST_PROGRAMS]:
-        if why := refusal(folder, path):
+        if why := refusal(folder, path) or ("" if is_text(path.name) else NO_TEXT):
             report.refuse(f"bin/{path.name}", why)
             continue
-        if not path.is_file():
+        if not is_file(path):
             continue
         if sys.platform != "win32" and not path.stat().st_mode & 0o111:
             report.warn(f"bin/{path.name} is not marked as a program (chmod +x), so nothing runs it by name.")
@@ -348,7 +365,7 @@ def _init(folder: Path, report: Report) -> str:
     if why := refusal(folder, path, most_bytes=LONGEST_PYTHON):
         report.refuse("__init__.py", why)
         return ""
-    if not path.is_file():
+    if not is_file(path):
         return ""
     try:
         return path.read_text("utf-8", "replace")

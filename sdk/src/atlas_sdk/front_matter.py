@@ -15,10 +15,12 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from .errors import MisuseError
+from .values import whole_text
 
 Value: TypeAlias = "str | bool | list[Value] | dict[str, Value]"
 
-_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#\[{>|-][^:]*?|-[^\s:][^:]*?)\s*:(?:\s+(.*))?$""")
+# A name ends at the first colon, and nothing is tried twice: a line may be a megabyte of spaces.
+_KEY = re.compile(r"""("(?:[^"\\]|\\.)*+"\s*|'(?:[^']|'')*'\s*|[^\s"'#\[{>|-][^:]*+|-[^\s:][^:]*+):(?:\s+(.*))?$""")
 _BLOCK = re.compile(r"([|>])([+-]?)\d?([+-]?)\s*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -156,7 +158,7 @@ class _Reader:
             if match is None:
                 raise self._error("is not a name, a colon and a value")
             self._at += 1
-            found[str(_scalar(match[1], plain=False))] = self._value((match[2] or "").strip(), indent)
+            found[str(_scalar(match[1].rstrip(), plain=False))] = self._value((match[2] or "").strip(), indent)
         return found
 
     def _list(self, indent: int) -> list[Value]:
@@ -215,12 +217,14 @@ class _Reader:
 
     def _continued(self, text: str, *, until: str) -> str:
         """Take lines until one closes what ``text`` opened."""
-        while not _closed(text, until):
+        taken, escaped, is_closed = [text], *_ends(text[1:], until, escaped=False)
+        while not is_closed:
             if self._next_indent() is None:
                 raise self._error(f"is the end, and a {text[0]} before it was not closed")
-            text += " " + self._lines[self._at].strip()
+            taken.append(" " + self._lines[self._at].strip())
+            escaped, is_closed = _ends(taken[-1], until, escaped=escaped)
             self._at += 1
-        return text
+        return "".join(taken)
 
     def _block(self, indent: int, *, folded: bool, keep: str) -> str:
         taken: list[str] = []
@@ -236,16 +240,25 @@ class _Reader:
         return re.sub(r"(?<=\S)\n(?=\S)", " ", text) if folded else text
 
 
-def _closed(text: str, until: str) -> bool:
-    if until in "\"'":
-        return re.match(r'"(?:[^"\\]|\\.)*"' if until == '"' else r"'(?:[^']|'')*'", text) is not None
-    return until in text[1:]
+def _ends(text: str, until: str, *, escaped: bool) -> tuple[bool, bool]:
+    """Return whether a piece of what is not closed yet escapes what follows it, and whether it closes it.
+
+    Each piece is looked at by itself: all of it again at each line took hours for a megabyte.
+    """
+    if until != '"':
+        return False, until in text
+    for sign in text:
+        if escaped or sign == "\\":
+            escaped = not escaped
+        elif sign == until:
+            return False, True
+    return escaped, False
 
 
 def _scalar(text: str, *, plain: bool) -> Value:
     if text.startswith('"'):
         body = text[1 : text.rfind('"')]
-        return _ESCAPE.sub(lambda match: _escaped(match), body)
+        return whole_text(_ESCAPE.sub(_escaped, body))  # "\\ud800" is half of a character, which nothing can hold
     if text.startswith("'"):
         return text[1 : text.rfind("'")].replace("''", "'")
     if plain and text.lower() in ("true", "false"):
@@ -270,16 +283,18 @@ def _flow(text: str) -> Value:
 
 def _items(text: str) -> list[str]:
     """Take a list apart at its commas, but for those in quotes and in brackets."""
-    items, start, depth, quote, escaped = [], 0, 0, "", False
+    items, start, depth, quote, escaped, is_begun = [], 0, 0, "", False, False
     for index, sign in enumerate(text):
         if quote:
             quote = "" if sign == quote and not escaped else quote
             escaped = sign == "\\" and quote == '"' and not escaped
-        elif sign in "\"'" and not text[start:index].strip():
+        elif sign in "\"'" and not is_begun:
             quote = sign
         elif sign in "()":
             depth = max(0, depth + (1 if sign == "(" else -1))
         elif sign == "," and not depth:
             items.append(text[start:index])
-            start = index + 1
+            start, is_begun = index + 1, False
+            continue
+        is_begun = is_begun or not sign.isspace()
     return [*items, text[start:]]

@@ -5,6 +5,7 @@ One that takes longer than a start waits is noted, too: the next start does not 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -78,6 +79,20 @@ class Loading:
     def _forget(self, folder: Path, name: str) -> None:
         with suppress(OSError):
             (folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
+
+
+@contextmanager
+def in_one_process() -> Iterator[None]:
+    """Run a plugin's code in the block. A child that it forks, and that comes out of the block, ends there.
+
+    None of Atlas's threads is in the child, which would wait for them for good, with Atlas's files and pipes open.
+    """
+    here = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != here:
+            os._exit(0)
 
 
 def _said(name: str, others: list[str]) -> str:

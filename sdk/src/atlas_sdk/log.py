@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .masking import Masker
+from .values import whole_text
 
 _KEEP_BYTES = 5_000_000
 _KEEP_FILES = 3
@@ -34,7 +35,7 @@ class Lines(logging.Formatter):
         line.update({key: value for key, value in record.__dict__.items() if key not in _STANDARD})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return self._masker.mask(json.dumps(line, ensure_ascii=False, default=str))
+        return self._masker.mask(whole_text(json.dumps(line, ensure_ascii=False, default=str)))
 
 
 class Log:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from . import API_VERSION
-from .errors import MisuseError
-from .folder_files import refusal
+from .errors import AtlasError, MisuseError, sentence
+from .folder_files import is_file, is_folder, is_there, refusal
 from .folder_parts import FolderParts, is_hooks_alone, read_parts
 from .folder_report import Report
 from .folder_values import option_default
@@ -21,6 +20,7 @@ from .loose_json import read_loose
 from .manifest import CliCommand, DeclaredSecret, DeclaredSetting, Dependency, Manifest, Source
 from .marketplace_entry import entry_as_manifest
 from .plain_text import one_line, words
+from .values import is_text, read_json, whole_text
 
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 RETIRED = Path(".claude-plugin") / "retired"
@@ -38,6 +38,8 @@ PROVIDERS = "providers@1"
 _TEXTS = ("skills", "commands", "agents", "SKILL.md", "userConfig")
 """What a folder adds by files that only its reader looks into, or its manifest by fields of Claude Code's."""
 _DESCRIPTION_CHARS = 1_000
+_MOST_DEPENDENCIES = 100
+_NO_NAME = "has a name that is not UTF-8. Rename it."
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RETIRED_CHARS = 2_000
 _SERVICE = re.compile(r"[a-z][a-z_]*@[1-9][0-9]*")
@@ -60,19 +62,33 @@ def read_manifest(folder: Path, *, source: Source, module: str = "", distributio
     that is not in kebab-case is made so, and what its files add is part of the manifest, too. So is the folder of a
     package that did not come with Atlas, but it has a manifest, with the name of its entry point.
     """
+    if not is_text(folder.name):
+        raise ManifestError(f"The plugin folder {whole_text(folder.name)} {_NO_NAME}")
+    try:
+        return _read(folder, source, module, distribution)
+    except AtlasError:
+        raise
+    except Exception as error:  # a stranger's, read at every start: it is to break itself and nobody else
+        raise ManifestError(
+            f"The plugin in {folder} cannot be read: {sentence(error).rstrip('.')}.",
+            hint="Take it away, and tell its author and Atlas's.",
+        ) from error
+
+
+def _read(folder: Path, source: Source, module: str, distribution: str) -> Manifest:
     path = folder / MANIFEST
     if source == "folder":
         if has_retired(folder):
             raise ManifestError(_why_retired(folder))
         return _whole_manifest(folder, path, raw_manifest(folder, Report()), source, "", "")
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path.read_text("utf-8"))
     except OSError as error:
         raise ManifestError(
             f"{path} cannot be read: {error.strerror}.",
             hint="A package holds it beside its module: is it in the wheel?",
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ManifestError(f"{path} is not JSON: {error}.", hint="Mend the file.") from error
     if not isinstance(found, dict):
         raise ManifestError(f"{path} must hold an object.")
@@ -92,7 +108,7 @@ def has_retired(folder: Path) -> bool:
 def _why_retired(folder: Path) -> str:
     mark = folder / RETIRED
     with suppress(OSError):
-        if mark.is_file() and not mark.is_symlink() and (text := _beginning(mark).strip()):
+        if is_file(mark) and not mark.is_symlink() and (text := _beginning(mark).strip()):
             return text
     return f"{mark} marks the plugin as stopped, and does not say why. Take it away where you know better."
 
@@ -105,10 +121,10 @@ def _beginning(path: Path) -> str:
 def plugin_folders(home: Path) -> list[Path]:
     """Return the folders of a home's ``plugins/`` that are plugins, with a manifest or with parts of one."""
     try:
-        entries = sorted(entry for entry in home.iterdir() if not entry.name.startswith(".") and entry.is_dir())
+        entries = sorted(entry for entry in home.iterdir() if not entry.name.startswith(".") and is_folder(entry))
     except OSError:
         return []
-    return [entry for entry in entries if any((entry / mark).exists() for mark in _MARKS)]
+    return [entry for entry in entries if any(is_there(entry / mark) for mark in _MARKS)]
 
 
 def is_other_on_disk(home: Path, known: Iterable[Manifest]) -> bool:
@@ -200,7 +216,7 @@ def _is_module_alone(folder: Path, found: Mapping[str, Any], parts: FolderParts)
     """Whether a package adds by the hooks of its module and by nothing else, so that importing it is all there is."""
     described = found.get("atlas")
     holds = (isinstance(described, dict) and described.get("providers")) or any(name in found for name in _TEXTS)
-    files = replace(parts, python=False).adds() or any((folder / name).exists() for name in _TEXTS)
+    files = replace(parts, python=False).adds() or any(is_there(folder / name) for name in _TEXTS)
     return not holds and not files and is_hooks_alone(folder)
 
 
@@ -339,6 +355,8 @@ class _Reader:
         value = self.found.get("dependencies", [])
         if not isinstance(value, list):
             raise ManifestError(f"{self.path}: dependencies must be a list.")
+        if len(value) > _MOST_DEPENDENCIES:
+            raise ManifestError(f"{self.path}: it needs over {_MOST_DEPENDENCIES} plugins.")
         found = []
         for item in value:
             if not isinstance(item, str | dict):

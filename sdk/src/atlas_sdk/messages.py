@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from .values import Json
+from .values import Json, whole_json, whole_text
 
 TITLE_CHARS = 60
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
@@ -17,22 +17,29 @@ Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 
 def whole(text: object) -> object:
     """Return a text that can be stored and sent: halves of a character that came alone are replaced."""
-    if isinstance(text, str):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return whole_text(text) if isinstance(text, str) else text
 
 
 Text = Annotated[str, BeforeValidator(whole)]
 """Text from models, tools and people, which may hold halves of characters until it is looked at."""
 
 
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
+
 class Frozen(BaseModel):
     """The base of every shape that is stored or sent: immutable, and strict about unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_dump_json(self, **options: Any) -> str:
+        """Return it as JSON that can be stored and sent, also where a text in it is none: what a stranger wrote must
+        not end the turn that keeps it.
+        """
+        try:
+            return super().model_dump_json(**options)
+        except ValueError:  # looked for only here, since every record and event goes this way
+            return _ANY.dump_json(whole_json(super().model_dump(**options))).decode()
 
 
 class TextPart(Frozen):
@@ -41,7 +48,7 @@ class TextPart(Frozen):
     type: Literal["text"] = "text"
     text: Text
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class ImagePart(Frozen):
@@ -50,9 +57,9 @@ class ImagePart(Frozen):
     type: Literal["image"] = "image"
     attachment: str
     media_type: str
-    name: str = ""
+    name: Text = ""
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class FilePart(Frozen):
@@ -61,10 +68,10 @@ class FilePart(Frozen):
     type: Literal["file"] = "file"
     attachment: str
     media_type: str
-    name: str
-    text: str | None = None
+    name: Text
+    text: Text | None = None
     trust: Trust = "owner"
-    source: str = ""
+    source: Text = ""
 
 
 class ReasoningPart(Frozen):
@@ -91,7 +98,7 @@ class ToolResultPart(Frozen):
 
     type: Literal["tool_result"] = "tool_result"
     call: str
-    name: str
+    name: Text
     content: tuple[Annotated[TextPart | ImagePart, Field(discriminator="type")], ...]
     is_error: bool = False
 
@@ -106,7 +113,7 @@ class Sender(Frozen):
 
     kind: Literal["person", "agent", "notice", "tool"]
     id: str = ""
-    name: str = ""
+    name: Text = ""
 
 
 class ProviderItems(Frozen):

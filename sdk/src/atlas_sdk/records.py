@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from .messages import Frozen, Message
-from .values import Json
+from .values import Json, whole_text
 
 
 class Origin(Frozen):
@@ -160,7 +160,8 @@ class Content(Frozen):
     @classmethod
     def of(cls, text: str) -> Content:
         """Return a text under the hash of its bytes."""
-        return cls(id=hashlib.sha256(text.encode()).hexdigest(), text=text)
+        kept = whole_text(text)
+        return cls(id=hashlib.sha256(kept.encode()).hexdigest(), text=kept)
 
 
 class Attachment(Frozen):

@@ -14,6 +14,7 @@ from .context import PluginContext
 from .errors import AtlasError, MisuseError
 from .hook_events import EventHooks
 from .hookspecs import hookimpl
+from .loading import in_one_process
 from .manifest import Manifest
 
 REGISTER_SECONDS = 10.0
@@ -90,7 +91,8 @@ async def _called(register: Any, author: AuthorContext, name: str) -> None:
 
     def call() -> None:
         try:
-            register(author)
+            with in_one_process():
+                register(author)
         except AtlasError:
             raise
         except SystemExit as error:  # it would end Atlas

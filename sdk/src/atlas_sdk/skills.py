@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from .values import whole_text
+
 
 @dataclass(frozen=True)
 class SkillSource:
@@ -17,6 +19,11 @@ class SkillSource:
     name: str
     description: str
     file: Path
+
+    def __post_init__(self) -> None:
+        # Each stands in what the model is told of every skill: one that is no text would end every turn.
+        object.__setattr__(self, "name", whole_text(self.name))
+        object.__setattr__(self, "description", whole_text(self.description))
 
     @property
     def folder(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from .errors import AtlasError
 from .messages import ImagePart, TextPart
-from .values import Json
+from .values import Json, whole_json, whole_text
 
 Arguments: TypeAlias = Mapping[str, Json]
 
@@ -112,3 +113,13 @@ class Tool:
     folder: str = ""
     untrusted: bool = False
     source: str = ""
+
+    def __post_init__(self) -> None:
+        # What a server or a plugin says of its tool stands before every conversation: it is to be text.
+        object.__setattr__(self, "description", whole_text(self.description))
+        try:
+            json.dumps(self.parameters, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            object.__setattr__(self, "parameters", whole_json(self.parameters))
+        except (TypeError, ValueError, RecursionError):
+            return  # no JSON at all, which is said where the tool is added

@@ -14,6 +14,29 @@ Json: TypeAlias = Any
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
+def whole_text(text: str) -> str:
+    """Return a text that can be stored, sent and printed: halves of a character that came alone become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def whole_json(value: Json) -> Json:
+    """Return a value whose texts, and names of fields, can be stored, sent and printed."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_json(name): whole_json(item) for name, item in value.items()}
+    return [whole_json(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def is_text(name: str) -> bool:
+    """Whether the name of a file is text: on most systems it may be any bytes, and Python then makes halves of them."""
+    return whole_text(name) == name
+
+
 def read_json(text: str, *, strict: bool = True) -> Json:
     """Return the value of a JSON text somebody else wrote. Raises ValueError, also where it is nested too deep.
 

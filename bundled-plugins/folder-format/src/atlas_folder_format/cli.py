@@ -19,6 +19,7 @@ from atlas_sdk.beside import BESIDE
 from atlas_sdk.commands import Terminal
 from atlas_sdk.consent import digest
 from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
+from atlas_sdk.folder_files import is_file, is_folder
 from atlas_sdk.homes import replace_file
 from atlas_sdk.installed import cached_packages, manifest_at, own_folder
 from atlas_sdk.manifest import Manifest
@@ -51,7 +52,7 @@ def validate(
     if not folder.strip():
         raise NotFoundError(f"{folder!r} is no folder.", hint="Name the folder that holds .claude-plugin/.")
     place = own_folder(Path(folder).expanduser().resolve())
-    if not place.is_dir():
+    if not is_folder(place):
         raise NotFoundError(f"There is no folder {place}.", hint=_elsewhere(terminal.home, place))
     found = checked(terminal, place, load=load, ask=None if json else _may_run)
     if json:
@@ -104,7 +105,7 @@ def checked(
     name = manifest.name if manifest else kebab(folder.name) or "plugin"
     contents = read_contents(folder, name, package=manifest is not None and bool(manifest.module))
     warnings = list(contents.report.warnings)
-    found = (folder / MANIFEST).is_file() or any(contents.counts().values())
+    found = is_file(folder / MANIFEST) or any(contents.counts().values())
     holds = found or bool(entry_as_manifest(folder))  # what its marketplace alone tells of it is nothing to turn on
     if not holds and not contents.report.refused:
         # What a folder of a plugin lacks besides is beside the point.
@@ -230,7 +231,7 @@ def _counted(kind: str, count: int) -> str:
 
 
 def _elsewhere(home: Path, folder: Path) -> str:
-    if folder.is_file():
+    if is_file(folder):
         return "It is a file. To try a wheel or an archive, install it: atlas plugins install ./FILE."
     if (there := home / "plugins" / folder.name).is_dir():
         return f"The plugin {folder.name} is in {there}."

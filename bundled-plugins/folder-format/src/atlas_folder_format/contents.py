@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas_sdk.folder_files import refusal
+from atlas_sdk.folder_files import is_file, is_folder, refusal
 from atlas_sdk.folder_parts import FolderParts, read_parts
 from atlas_sdk.folder_report import Report
 from atlas_sdk.manifest_file import MANIFEST, kebab, raw_manifest
@@ -76,12 +76,12 @@ def read_contents(folder: Path, name: str, *, package: bool = False) -> Contents
     report = Report()
     manifest = raw_manifest(folder, report)
     written = manifest.get("name")
-    has_manifest = (folder / MANIFEST).is_file()
+    has_manifest = is_file(folder / MANIFEST)
     if has_manifest and manifest and not isinstance(written, str):
         report.warn("Its manifest has no name; its name is its folder's.")
     elif isinstance(written, str) and written != kebab(written):
         report.warn(f"Its name {written[:60]!r} is not in kebab-case; it goes by {name!r}.")
-    if not has_manifest and not refusal(folder, folder / "plugin.json") and (folder / "plugin.json").is_file():
+    if not has_manifest and not refusal(folder, folder / "plugin.json") and is_file(folder / "plugin.json"):
         report.warn("Its plugin.json is not read where it lies: a manifest is .claude-plugin/plugin.json.")
     if others := others_in_marketplace(folder):
         report.warn(f"It is a marketplace, too: the other plugins it lists ({others}) are folders of their own.")
@@ -145,8 +145,14 @@ def _refuse_the_rest(folder: Path, manifest: Mapping[str, Json], report: Report)
         elif named:
             report.refuse(field, why)
         for place in (folder / one for one in _PLACES[field]):
-            is_there = place.is_file() or (place.is_dir() and (refusal(folder, place) or any(place.iterdir())))
-            if is_there:
+            if is_file(place) or (is_folder(place) and (refusal(folder, place) or _holds_any(place))):
                 report.refuse(place.relative_to(folder).as_posix(), why)
     for field in sorted(set(more) - {"monitors", *_REFUSED}):
         report.warn(f"Its manifest has experimental.{field}, which Atlas does not know and leaves alone.")
+
+
+def _holds_any(place: Path) -> bool:
+    try:
+        return any(place.iterdir())
+    except OSError:  # what may not be looked into holds nothing that is taken
+        return False

@@ -15,6 +15,7 @@ import anyio.to_thread
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.folder_source import PREFIX, folder_spec
+from atlas_sdk.loading import in_one_process
 from atlas_sdk.manifest import Manifest
 
 from .audit import AuditedContext
@@ -88,7 +89,8 @@ class Packages:
         if self._stamps.get(name, now) != now:
             _forget(name)
             importlib.invalidate_caches()
-        module = importlib.import_module(name)
+        with in_one_process():
+            module = importlib.import_module(name)
         self._stamps[name] = now
         return module
 
@@ -99,7 +101,8 @@ def _imported(name: str, folder: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with in_one_process():
+            spec.loader.exec_module(module)
     except BaseException:
         _forget(name)
         raise

@@ -17,9 +17,8 @@ from atlas_sdk.events import ToolFinished
 from atlas_sdk.manifest_file import kebab
 from atlas_sdk.messages import Frozen
 from atlas_sdk.methods import Caller, Method
-from atlas_sdk.records import Effect
+from atlas_sdk.records import Call, Effect
 from atlas_sdk.services.home import HOME
-from atlas_sdk.services.plugins import PLUGINS
 from atlas_sdk.services.store import STORE
 
 
@@ -78,21 +77,26 @@ def log_method(ctx: PluginContext) -> Method:
 
 async def note_call(ctx: PluginContext, event: ToolFinished) -> None:
     """Note a call that ended, with what it touched, where its tool is of a plugin that did not come with Atlas."""
-    for manifest in ctx.services.need(HOME).manifests():
-        owns = event.tool in manifest.tools or event.tool.startswith(f"mcp__plugin_{manifest.name}_")
-        if manifest.source == "bundled" or not owns:
-            continue
-        if event.outcome == "error" and not await _is_on(ctx, manifest.name):
-            continue  # the model asked for what is not there; nothing ran
-        audit = Audit(ctx.home, manifest.name, ctx.clock)
-        conversation = event.conversation or ""
-        audit.note("tool", event.tool, event.outcome, conversation=conversation)
-        for effect in await ctx.services.need(STORE).find(Effect, call=event.call):
-            audit.note(effect.kind, effect.target, effect.state, conversation=conversation)
+    store = ctx.services.need(STORE)
+    call = await store.get(Call, event.call)
+    # Whose tool it was is what the kernel wrote down: a manifest may name any, and nothing has to be behind it.
+    plugin = _owner(ctx, call) if call is not None else ""
+    if not plugin:
+        return
+    audit = Audit(ctx.home, plugin, ctx.clock)
+    conversation = event.conversation or ""
+    audit.note("tool", event.tool, event.outcome, conversation=conversation)
+    for effect in await store.find(Effect, call=event.call):
+        audit.note(effect.kind, effect.target, effect.state, conversation=conversation)
 
 
-async def _is_on(ctx: PluginContext, plugin: str) -> bool:
-    return any(row.name == plugin and row.state == "on" for row in await ctx.services.need(PLUGINS).list())
+def _owner(ctx: PluginContext, call: Call) -> str:
+    """Return the plugin a call's tool is of, empty for Atlas's own; that of a plugin's MCP server is the plugin's."""
+    strangers = {one.name: one.source != "bundled" for one in ctx.services.need(HOME).manifests()}
+    if strangers.get(call.plugin, True):
+        return call.plugin
+    names = [name for name, is_one in strangers.items() if is_one and call.tool.startswith(f"mcp__plugin_{name}_")]
+    return max(names, key=len, default="")
 
 
 def noted_command(ctx: PluginContext, command: SlashCommand) -> SlashCommand:

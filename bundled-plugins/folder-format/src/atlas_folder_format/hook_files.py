@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from atlas_sdk.folder_files import is_file
 from atlas_sdk.folder_hooks import HookCommand
 from atlas_sdk.folder_parts import inside
 from atlas_sdk.folder_report import Report
@@ -23,7 +24,7 @@ def warn_of_files(folder: Path, hooks: Iterable[HookCommand], report: Report) ->
     for hook in hooks:
         for name, starts in _named(hook):
             path = inside(folder, name)
-            if path is None or not path.is_file():
+            if path is None or not is_file(path):
                 missing.add(name)
             elif starts and sys.platform != "win32" and not os.access(path, os.X_OK):
                 idle.add(name)

@@ -15,6 +15,7 @@ from atlas_sdk.audit import Audit
 from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.folder_files import is_file
 from atlas_sdk.process_trees import end_marked
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.gate import GATE, GateRequest
@@ -27,7 +28,7 @@ COMMAND_SECONDS = 60.0
 OUTPUT_CHARS = 20_000
 FILE_BYTES = 100_000
 _ARGUMENT = re.compile(r"\$ARGUMENTS\[(\d{1,2})\]|\$ARGUMENTS\b|\$(\d)(?![\w.,]*\d)")
-_RUN = re.compile(r"```!\s*\n(.*?)\n?```|(?<![\w`])!`([^`\n]+)`", re.DOTALL)
+_RUN = re.compile(r"```![^\S\n]*\n\s*+(.*?)\n?```|(?<![\w`])!`([^`\n]+)`", re.DOTALL)
 _FILE = re.compile(r"(?<![\w`@/.])@((?:\$\{CLAUDE_PLUGIN_ROOT\}|~|\.{1,2})?[\w./-]*[\w/-])")
 
 
@@ -120,7 +121,7 @@ class _Prompt:
 
     async def _file(self, name: str, folder: Path) -> str:
         path = folder / _expanded(name)
-        if not await anyio.Path(path).is_file():
+        if not await anyio.to_thread.run_sync(is_file, path):
             return ""  # an @ that names no file is a handle, a decorator or an address
         if why := await self._refusal("read_file", {"path": str(path)}, folder, reads=(path,)):
             return f"(Not read: {name}. {why})"

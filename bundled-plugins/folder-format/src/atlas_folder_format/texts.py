@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas_sdk.folder_files import Walk
+from atlas_sdk.folder_files import Walk, is_file, is_folder, is_there
 from atlas_sdk.folder_parts import inside
 from atlas_sdk.folder_report import Report
 from atlas_sdk.front_matter import Document, first_line, read_document
@@ -44,7 +44,7 @@ def read_skills(folder: Path, declared: Json, plugin: str, report: Report) -> li
     if (root := _skill_file(walk, folder)) is not None:
         places.append((root, True))
     for place, named in places:
-        files = [place] if place.is_file() else list(_skills_below(place, walk))
+        files = [place] if is_file(place) else list(_skills_below(place, walk))
         if named and not files:
             report.refuse(f"skills {_shown(place, folder)}", "There is no SKILL.md in it.")
         for file in files:
@@ -75,9 +75,9 @@ def _name_the_rest(place: Path, folder: Path, report: Report) -> None:
     if walk.why_not(place) or _skill_file(walk, place) is not None:
         return
     for entry in _entries(place, walk):
-        if entry.is_file() and _is_page(entry) and entry.stem.upper() not in _PAGES:
+        if is_file(entry) and _is_page(entry) and entry.stem.upper() not in _PAGES:
             report.refuse(f"skill {_shown(entry, folder)}", "A skill is a folder with a SKILL.md, and this is a file.")
-        elif entry.is_dir() and next(_skills_below(entry, walk), None) is None:
+        elif is_folder(entry) and next(_skills_below(entry, walk), None) is None:
             report.warn(f"{_shown(entry, folder)} has no SKILL.md, so it is no skill.")
 
 
@@ -128,14 +128,14 @@ def _markdown(folder: Path, default: str, declared: Json, what: str, report: Rep
     seen: set[Path] = set()
     walk = Walk(folder, report)
     for place in [folder / default, *_places(folder, declared, default, report)]:
-        files = [place] if place.is_file() else [file for file in _below(place, walk) if _is_page(file)]
+        files = [place] if is_file(place) else [file for file in _below(place, walk) if _is_page(file)]
         for file in files:
             if (known := file.resolve()) in seen:
                 continue
             seen.add(known)
             document = _document(file, f"{what} {_shown(file, folder)}", report)
             if document is not None:
-                above = file.parent.relative_to(place).parts if place.is_dir() else ()
+                above = file.parent.relative_to(place).parts if is_folder(place) else ()
                 name = ":".join((*above, file.stem))
                 yield name, Written(name, file, document)
 
@@ -170,7 +170,7 @@ def _place(folder: Path, item: str, what: str, report: Report) -> Path | None:
     path = inside(folder, item)
     if path is None:
         report.refuse(f"{what} {item}", "The path leads out of the plugin's folder.")
-    elif not path.exists():
+    elif not is_there(path):
         report.refuse(f"{what} {item}", "There is no such file or folder.")
     else:
         return path
@@ -185,7 +185,7 @@ def _skill_file(walk: Walk, folder: Path) -> Path | None:
     for file in files:
         if why := walk.why_not(file):
             walk.refuse(file, why)
-        elif file.is_file():
+        elif is_file(file):
             return file
     return None
 
@@ -199,15 +199,15 @@ def _skills_below(place: Path, walk: Walk, depth: int = 0) -> Iterator[Path]:
         yield file
         return
     for entry in _entries(place, walk):
-        if depth < DEEPEST and entry.is_dir():
+        if depth < DEEPEST and is_folder(entry):
             yield from _skills_below(entry, walk, depth + 1)
 
 
 def _below(place: Path, walk: Walk, depth: int = 0) -> Iterator[Path]:
     for entry in _entries(place, walk):
-        if entry.is_file():
+        if is_file(entry):
             yield entry
-        elif depth < DEEPEST and entry.is_dir():
+        elif depth < DEEPEST and is_folder(entry):
             yield from _below(entry, walk, depth + 1)
 
 

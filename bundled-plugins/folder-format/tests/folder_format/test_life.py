@@ -343,3 +343,28 @@ async def test_a_call_while_the_plugin_is_off_is_not_noted(
         log = await method.run(method.params(name="sample-kit"), None)
 
     assert log.entries == ()
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+async def test_a_plugin_that_names_tools_of_atlas_s_did_not_do_what_they_did(
+    folder: Path, tmp_path: Path, open_with: OpenWith, model: Model, is_on: bool
+) -> None:
+    manifest = {"name": "sample-kit", "atlas": {"tools": ["read_file", "kit_sweep"]}}
+    python = (
+        "def register(ctx):\n"
+        "    async def run(arguments, host):\n        return 'Swept.'\n"
+        "    ctx.register_tool('kit_sweep', 'Sweep.', {'type': 'object', 'properties': {}}, run, read_only=True)\n"
+    )
+    write(folder, {".claude-plugin/plugin.json": manifest, "commands/look.md": "Look.", "__init__.py": python})
+    (tmp_path / "notes.txt").write_text("hello")
+    asked = Reply(calls=(call("read_file", {"path": "notes.txt"}), call("kit_sweep", {})))
+    model.provider.add(asked, "Done.")
+    async with open_with(folder, more=("gateway",)) as app:
+        if not is_on:
+            await app.plugins.disable("sample-kit")
+        await say(app, await start(app, tmp_path), "Read it and sweep.")
+        await anyio.wait_all_tasks_blocked()
+        method = app.methods()["plugin.log"]
+        log = await method.run(method.params(name="sample-kit"), None)
+
+    assert [entry.what for entry in log.entries if entry.kind == "tool"] == (["kit_sweep"] if is_on else [])

@@ -25,7 +25,7 @@ from atlas_sdk.services.events import EVENTS, EventsService
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.recovery import RECOVERY
 from atlas_sdk.services.store import STORE, StoreService
-from atlas_sdk.values import Json, read_json
+from atlas_sdk.values import Json, read_json, whole_text
 
 from .copies import Copies
 from .outbox import Outbox
@@ -368,7 +368,7 @@ def _notification(event: NumberedEvent) -> str:
     method: Literal["?"] | str = params.pop("type", "?")
     params["number"] = event.number
     params["conversation_number"] = event.conversation_number
-    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}, ensure_ascii=False)
+    return whole_text(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}, ensure_ascii=False))
 
 
 def _success(id: Json, result: BaseModel) -> str:

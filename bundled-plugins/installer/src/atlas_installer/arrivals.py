@@ -10,6 +10,7 @@ from pathlib import Path
 
 from atlas_sdk.beside import BESIDE, normal, recorded
 from atlas_sdk.errors import RefusedError
+from atlas_sdk.folder_files import is_file, is_folder
 from atlas_sdk.manifest_file import MANIFEST
 
 # Modules that Atlas's libraries import where they find them, with the package each is of. Measured on 2026-11-30: all
@@ -62,7 +63,7 @@ def check(folder: Path, known: Iterable[str], coming: Iterable[str], *, main: st
 
 def files(folder: Path) -> set[str]:
     """Return the files in a folder, by their path in it."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not is_folder(path)}
 
 
 def added_to(folder: Path, before: set[str]) -> str:
@@ -83,7 +84,7 @@ def added_to(folder: Path, before: set[str]) -> str:
 def drop_caches(folder: Path) -> None:
     """Delete compiled modules, which may say anything else than the source beside them."""
     for cache in sorted(folder.rglob("__pycache__")):
-        if cache.is_dir() and not cache.is_symlink():
+        if is_folder(cache) and not cache.is_symlink():
             shutil.rmtree(cache)
     for compiled in sorted(folder.rglob("*.pyc")):
         compiled.unlink()
@@ -93,7 +94,7 @@ def _named(info: Path) -> str:
     """Return the package that a folder of metadata is of, or nothing where its own name and what it says differ."""
     from importlib_metadata import Distribution
 
-    if not info.name.endswith(".dist-info") or info.is_symlink() or not (info / "METADATA").is_file():
+    if not info.name.endswith(".dist-info") or info.is_symlink() or not is_file(info / "METADATA"):
         return ""
     name = normal(info.name.partition("-")[0])
     return name if normal(str(Distribution.at(info).metadata["Name"])) == name else ""

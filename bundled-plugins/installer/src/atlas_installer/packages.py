@@ -33,7 +33,7 @@ _WHEELS_ONLY = "Only wheels are taken: building from source would run the packag
 _PLANNED = re.compile(r"^ ([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)(?: \(from (\S+)\))?| @ (\S+))", re.MULTILINE)
 
 
-_UNKNOWN = re.compile(r"Because (\S+)\s+was\s+not\s+found\s+in\s+the\s+[\w\s]+?\s+and\s+you\s+require\s+\1")
+_UNKNOWN = re.compile(r"Because (\S+)\s+was\s+not\s+found\s+in\s+the\s+(?:\w+\s+){1,20}?and\s+you\s+require\s+\1")
 """How uv 0.9 says that no index has a package of the very name that was asked for (2026-11)."""
 
 

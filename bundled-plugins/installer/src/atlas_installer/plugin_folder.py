@@ -11,6 +11,7 @@ from typing import Any
 from atlas_sdk.archives import ArchiveError
 from atlas_sdk.contents import compiled_files
 from atlas_sdk.errors import RefusedError
+from atlas_sdk.folder_files import is_file, is_folder, is_there
 from atlas_sdk.installed import own_folder
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import MANIFEST, RETIRED, has_retired, plugin_folders, read_manifest
@@ -24,13 +25,13 @@ _AS_PACKAGE = (
 MANIFEST_BYTES = 1_000_000
 _SHOWN = 8
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+_SUBMODULE = re.compile(r"^[ \t]*path[ \t]*=(.+)$", re.MULTILINE)
 
 
 def inside(whole: Path, folder: str) -> Path:
     """Return the folder of a repository that was asked for. Raises RefusedError, naming the plugins there are."""
     found = whole / folder
-    if not found.is_dir():
+    if not is_folder(found):
         raise RefusedError(f"There is no folder {folder} in it.", hint=_elsewhere(whole))
     _no_submodules(whole, folder)
     if not is_plugin(found):
@@ -49,7 +50,7 @@ def is_plugin(folder: Path) -> bool:
 def _is_project(folder: Path) -> bool:
     """Return whether a folder is a Python project that says it brings a plugin."""
     file = folder / "pyproject.toml"
-    return file.is_file() and "atlas.plugins" in file.read_text("utf-8", "replace")[:MANIFEST_BYTES]
+    return is_file(file) and "atlas.plugins" in file.read_text("utf-8", "replace")[:MANIFEST_BYTES]
 
 
 def checked(folder: Path, *, name: str = "") -> Manifest:
@@ -70,7 +71,7 @@ def checked(folder: Path, *, name: str = "") -> Manifest:
         )
     manifest = read_manifest(folder, source="folder")
     if name and manifest.name != name:
-        hint = _AS_PACKAGE if (folder / "__init__.py").is_file() and "_" in name else "Give both the same name."
+        hint = _AS_PACKAGE if is_file(folder / "__init__.py") and "_" in name else "Give both the same name."
         raise RefusedError(f"The folder is called {name[:80]!r} and the plugin in it {manifest.name!r}.", hint=hint)
     if written is not None and not isinstance(written.get("version", ""), str):
         raise RefusedError("The manifest's version must be text.")
@@ -80,7 +81,7 @@ def checked(folder: Path, *, name: str = "") -> Manifest:
 def keep_entry(folder: Path, copied: Path, name: str) -> None:
     """Write what a marketplace says of a folder without a manifest into its copy, which the marketplace is not with."""
     entry = entry_as_manifest(folder)
-    if entry and not (copied / MANIFEST).exists() and not (copied / MARKETPLACE).exists():
+    if entry and not is_there(copied / MANIFEST) and not is_there(copied / MARKETPLACE):
         (copied / MANIFEST).parent.mkdir(exist_ok=True)
         whole = json.dumps({"name": name, **entry}, ensure_ascii=False, indent=2)
         (copied / MANIFEST).write_text(whole, encoding="utf-8")
@@ -119,11 +120,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_submodules(whole: Path, folder: str) -> None:
     file = whole / ".gitmodules"
-    if not file.is_file():
+    if not is_file(file):
         return
     for found in _SUBMODULE.finditer(file.read_text("utf-8", errors="replace")[:MANIFEST_BYTES]):
-        if not folder or found[1].startswith(f"{folder}/") or folder.startswith(found[1]):
-            raise ArchiveError(f"It has a part in another repository, {found[1][:80]!r}, which is not fetched.")
+        part = found[1].strip()
+        if not folder or part.startswith(f"{folder}/") or folder.startswith(part):
+            raise ArchiveError(f"It has a part in another repository, {part[:80]!r}, which is not fetched.")
 
 
 def _elsewhere(whole: Path) -> str:

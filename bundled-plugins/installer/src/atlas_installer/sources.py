@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from atlas_sdk.archives import copy_folder, unpack
 from atlas_sdk.errors import AtlasError, NotFoundError, RefusedError
+from atlas_sdk.folder_files import is_folder
 from atlas_sdk.services.installer import Fetched
 
 from . import download
@@ -86,6 +87,6 @@ async def archive_in(archive: Path, room: Path, *, wrapped: bool = True) -> Fetc
     unpacked = await anyio.to_thread.run_sync(unpack, archive, target)
     commit = unpacked.comment if _COMMIT.fullmatch(unpacked.comment) else ""
     inner = list(target.iterdir())
-    if wrapped and len(inner) == 1 and inner[0].is_dir() and not is_plugin(target):
+    if wrapped and len(inner) == 1 and is_folder(inner[0]) and not is_plugin(target):
         return Fetched(inner[0], commit)
     return Fetched(target, commit)

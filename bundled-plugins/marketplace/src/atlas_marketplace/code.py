@@ -12,6 +12,7 @@ from typing import Any
 
 from atlas_sdk.contents import compiled_files, files_of, tree_digest
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.folder_files import is_file, is_folder, is_there
 from atlas_sdk.manifest_file import MANIFEST, RETIRED, has_retired, read_manifest
 
 from .item import NAME, Item
@@ -40,7 +41,7 @@ class Judged:
 
 def judge(item: Item, folder: Path) -> Judged:
     """Look at an item's folder, fetched at its commit."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return Judged(faults=[f"There is no folder {item.path or '.'} in {item.repo} at that commit."])
     judged = Judged(digest=tree_digest(folder))
     if compiled := compiled_files(folder):
@@ -53,7 +54,7 @@ def judge(item: Item, folder: Path) -> Judged:
 
 
 def _skill(item: Item, folder: Path, judged: Judged) -> None:
-    parts = [name for name in _PLUGIN_PARTS if (folder / name).exists()]
+    parts = [name for name in _PLUGIN_PARTS if is_there(folder / name)]
     if parts:
         judged.faults.append(f"It says it is a skill and has {', '.join(parts)}: that is a plugin.")
     try:
@@ -118,7 +119,7 @@ def _names(value: Any, judged: Judged, field: str) -> tuple[str, ...]:
 
 
 def _plugin(item: Item, folder: Path, judged: Judged) -> None:
-    if not (folder / MANIFEST).is_file():
+    if not is_file(folder / MANIFEST):
         judged.faults.append(f"It says it is a {item.kind} and has no {MANIFEST.as_posix()}.")
         return
     if has_retired(folder):

@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, MisuseError, RefusedError
+from atlas_sdk.folder_files import is_file, is_folder
 from atlas_sdk.homes import replace_file
 from atlas_sdk.services.installer import INSTALLER, Fetched
 
@@ -94,7 +95,7 @@ class Repository:
     async def _archive(self, repo: str, sha: str) -> AsyncIterator[Fetched]:
         installer = self._ctx.services.need(INSTALLER)
         beside = self.folder / "archives" / repo / f"{sha}.tar.gz" if self.folder is not None else None
-        if beside is None or not beside.is_file():
+        if beside is None or not is_file(beside):
             async with installer.unpacked(_filled(self.settings.archive_url, repo=repo, ref=sha)) as fetched:
                 yield fetched
             return
@@ -104,7 +105,7 @@ class Repository:
     async def text(self, item: Item, file: str) -> str:
         """Return one file of an item's code at its commit. Raises AtlasError when there is none."""
         path = f"{item.path.strip('/')}/{file}".lstrip("/")
-        if self.folder is not None and (self.folder / "archives" / item.repo / f"{item.sha}.tar.gz").is_file():
+        if self.folder is not None and is_file(self.folder / "archives" / item.repo / f"{item.sha}.tar.gz"):
             async with self.code(item) as fetched:
                 try:
                     data = await anyio.Path(fetched.folder / file).read_bytes()
@@ -170,9 +171,9 @@ class Listings:
 
 def items_of(folder: Path) -> tuple[dict[str, Item], dict[str, str]]:
     """Read the items of a marketplace's folder. One that is broken stops no other."""
-    if folder.name == "items" and not (folder / "items").is_dir():
+    if folder.name == "items" and not is_folder(folder / "items"):
         folder = folder.parent  # an archive of nothing but items
-    files = sorted((folder / "items").glob("*.yaml")) if (folder / "items").is_dir() else None
+    files = sorted((folder / "items").glob("*.yaml")) if is_folder(folder / "items") else None
     if files is None:
         raise MisuseError(f"There is no marketplace in {folder}: it has no folder items.", hint=_SETTING)
     if len(files) > MOST_ITEMS:

@@ -29,7 +29,7 @@ def marked(text: str) -> str:
     if found is None:
         return f"---\nmetadata:\n  origin: {ORIGIN}\n---\n{text}"
     front = found[2]
-    block = re.search(r"^metadata:[ \t]*(?:#.*)?\r?\n((?:[ \t]+.*\r?\n|[ \t]*\r?\n)*)", front, re.MULTILINE)
+    block = re.search(r"^metadata:[ \t]*(?:#.*)?\r?\n((?:[ \t].*\r?\n|\r?\n)*)", front, re.MULTILINE)
     if block is None:
         front = re.sub(r"^metadata:.*\n", "", front, flags=re.MULTILINE)
         front += f"metadata:\n  origin: {ORIGIN}\n"

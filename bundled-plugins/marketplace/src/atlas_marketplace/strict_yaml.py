@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import Any
 
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.values import read_json
 
 MOST_CHARS = 64_000
 
@@ -31,7 +33,8 @@ def load(text: str) -> Any:
     if len(text) > MOST_CHARS:
         raise YamlError(f"It has over {MOST_CHARS:,} characters.")
     try:
-        return yaml.load(text, Loader=_loader())  # a stricter one than the safe one
+        # A stricter one than the safe one. What "\ud800" stands for is half of a character, which nothing can hold.
+        return read_json(json.dumps(yaml.load(text, Loader=_loader())))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise YamlError(f"It is no YAML that is taken: {_in_words(error)}.") from error
 
@@ -62,9 +65,11 @@ def _loader() -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             names = [self.construct_object(name, deep=True) for name, _ in node.value]
             line = node.start_mark.line + 1
+            seen: set[str] = set()
             for name in names:
-                if not isinstance(name, str) or names.count(name) > 1:
+                if not isinstance(name, str) or name in seen:
                     raise yaml.YAMLError(f"{str(name)[:40]!r} is there twice or no text, in line {line}")
+                seen.add(name)
             return super().construct_mapping(node, deep=deep)
 
     Loader.yaml_implicit_resolvers = {}

@@ -32,6 +32,13 @@ PLACE = re.compile(r"\$\{([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
 """``${NAME}``, or ``${NAME:-text}`` with what stands there where the name has no value."""
 
 
+def searched(text: str) -> int:
+    """Return how much of a text can hold placeholders: behind the last brace none is closed, and looking for its end
+    from each one that begins there takes minutes.
+    """
+    return text.rfind("}") + 1
+
+
 @dataclass(frozen=True)
 class ServerConfig:
     """One server, ready to be connected but for its placeholders. ``why`` says why it cannot be used.
@@ -75,7 +82,7 @@ class ServerConfig:
         """Return every placeholder of the entry."""
         texts = [self.command, self.cwd, self.url, *self.args, *self.env.values(), *self.headers.values()]
         texts += self.oauth.values()
-        return [match for text in texts for match in PLACE.finditer(text)]
+        return [match for text in texts for match in PLACE.finditer(text[: searched(text)])]
 
 
 def read_file(text: str, folder: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from atlas_sdk.errors import MisuseError
+from atlas_sdk.values import read_json
 
 from .config import ServerConfig
 from .placeholders import basic_environment
@@ -43,7 +43,7 @@ async def helped(config: ServerConfig) -> dict[str, str]:
         raise MisuseError(f"{who} ended with {done.returncode}. It said: {said or 'nothing'}")
     found: Any = None
     with suppress(ValueError):
-        found = json.loads(done.stdout)
+        found = read_json(done.stdout.decode("utf-8", "replace"))
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise MisuseError(f"{who} must print a JSON object of texts.")
     return {**headers, **found}

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from atlas_sdk.errors import NeedsConsentError
 
-from .config import PLACE, ServerConfig
+from .config import PLACE, ServerConfig, searched
 
 INHERITED = (
     "PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME",
@@ -32,7 +32,8 @@ async def filled(config: ServerConfig, secret: Secret) -> ServerConfig:
     known = {match[1]: await _value(config, match, secret) for match in config.places()}
 
     def fill(text: str) -> str:
-        return PLACE.sub(lambda match: known[match[1]], text)
+        end = searched(text)
+        return PLACE.sub(lambda match: known[match[1]], text[:end]) + text[end:]
 
     return replace(
         config,

@@ -20,8 +20,8 @@ Claim: TypeAlias = Literal["", "saved", "remembered"]
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»", re.DOTALL)
 _BOLD = re.compile(r"\*+|__|~~")
 _END = re.compile(r"(?<=[.!?。])\s+|(?<=[。!?])(?=\S)|(?<=[।])|\n+|(?<=[.!?])(?=[\"”»)\]]\s)")
-_CLAUSE = re.compile(r"\s*[,;:،؛、]\s*|\s+[—–-]+\s+|—|\)\s*|\(")
-_FRAME = re.compile(r"^[^\w]+|[\s.!。।…*_`\"'”“»«)\]]+$")
+_CLAUSE = re.compile(r"(?:(?<!\s)\s+)?[,;:،؛、]\s*|(?<!\s)\s+[—–-]+\s+|—|\)\s*|\(")
+_FRAME = re.compile(r"^[^\w]+|(?<![\s.!。।…*_`\"'”“»«)\]])[\s.!。।…*_`\"'”“»«)\]]++$")
 _FORGET = re.compile(
     r"\b(?:so (?:that )?I (?:don't|won't)|(?:won't|will not|shall not)(?: ever)?) forget\b", re.IGNORECASE
 )

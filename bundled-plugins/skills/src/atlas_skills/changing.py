@@ -108,7 +108,7 @@ class Change:
 
     def _apply(self, operation: Operation, folder: Path) -> None:
         file = folder / operation.file
-        before = read_regular_text(file, errors="replace") if file.is_file() and not file.is_symlink() else ""
+        before = read_regular_text(file, errors="replace") if not file.is_symlink() and file.is_file() else ""
         text = apply(operation, folder)
         found = screen(text, procedure=True) if text is not None else None
         if (

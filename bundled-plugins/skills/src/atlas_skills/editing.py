@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias, get_args
 
+from atlas_sdk.folder_files import is_file, is_folder
 from atlas_sdk.front_matter import split
 from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.tools import ToolError
@@ -75,7 +76,7 @@ def apply(operation: Operation, folder: Path) -> str | None:
             return _write(_inside(folder, operation.file), operation.file_content)
         case "remove_file":
             file = _inside(folder, operation.file)
-            if not file.is_file():
+            if not is_file(file):
                 raise ToolError(f"There is no file {operation.file} in the skill. {_files(folder)}")
             file.unlink()
             for parent in (one for one in file.parents if one != folder and folder in one.parents):
@@ -126,7 +127,7 @@ def _check_files(folder: Path) -> None:
 
 def _patch(operation: Operation, folder: Path) -> str:
     file = folder / FILE if operation.file == FILE else _inside(folder, operation.file)
-    if not file.is_file():
+    if not is_file(file):
         raise ToolError(f"There is no file {operation.file} in the skill. {_files(folder)}")
     if operation.content is not None:
         if operation.old_string is not None:
@@ -171,10 +172,10 @@ def _write(file: Path, text: str) -> str:
         raise ToolError("The text holds NUL characters, so it is no text.")
     if len(data) > MOST_FILE_BYTES:
         raise ToolError(f"The text has {len(data):,} bytes; {MOST_FILE_BYTES:,} are allowed.")
-    if file.is_dir():
+    if is_folder(file):
         raise ToolError(f"{file.name} is a folder of the skill.")
     for parent in file.parents:
-        if parent.is_file():
+        if is_file(parent):
             raise ToolError(f"{parent.name} is a file of the skill, so nothing can lie below it.")
     write_whole(file, data)
     return text

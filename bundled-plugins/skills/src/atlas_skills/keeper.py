@@ -131,4 +131,4 @@ def _when(version: str) -> datetime:
 
 def _files(shelf: Shelf, key: str, version: str) -> int:
     folder = shelf.folder / VERSIONS / key / version
-    return sum(1 for one in folder.rglob("*") if one.is_file() and one.name != record.FILE)
+    return sum(1 for one in folder.rglob("*") if not one.is_symlink() and one.is_file() and one.name != record.FILE)

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError, NotFoundError
+from atlas_sdk.folder_files import is_folder, is_there
 from atlas_sdk.front_matter import read_document
 from atlas_sdk.services import ServiceKey
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -102,7 +103,7 @@ class Library:
     async def look(self) -> bool:
         """Look what skills there are on disk; say whether anything changed."""
         bots = self.ctx.home / "bots"
-        if not any(self._own.values()) and not self._added() and not self._folder.exists() and not bots.exists():
+        if not any(self._own.values()) and not self._added() and not is_there(self._folder) and not is_there(bots):
             return False  # the home has no skills, and nobody pays for looking at them before every turn
         before = self.known(), {bot: self._of(bot) for bot in self._own}
         await anyio.to_thread.run_sync(self.look_now)
@@ -206,7 +207,7 @@ class Library:
         """Return the bots that may have skills, after the library."""
         folder = self.ctx.home / "bots"
         try:
-            names = sorted(one.name for one in folder.iterdir() if _BOT.fullmatch(one.name) and one.is_dir())
+            names = sorted(one.name for one in folder.iterdir() if _BOT.fullmatch(one.name) and is_folder(one))
         except OSError:
             names = []
         return ("", *names)
@@ -215,7 +216,7 @@ class Library:
         shelf, known = self.shelf(bot), self._own.get(bot, {})
         with shelf.lock:
             try:
-                folders = [one for one in shelf.folder.iterdir() if one.is_dir() and not one.name.startswith(".")]
+                folders = [one for one in shelf.folder.iterdir() if is_folder(one) and not one.name.startswith(".")]
             except OSError:
                 folders = []
             return {

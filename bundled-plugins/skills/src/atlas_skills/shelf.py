@@ -215,7 +215,7 @@ def sync(folder: Path) -> None:
     for here, _, names in os.walk(folder):
         for name in names:
             file = Path(here) / name
-            if file.is_file() and not file.is_symlink():
+            if not file.is_symlink() and file.is_file():
                 with file.open("rb+") as stream:
                     os.fsync(stream.fileno())
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 from sqlalchemy import Boolean, Column, Index, Integer, MetaData, Table, Text
 
-from atlas_sdk.messages import Frozen, Message
+from atlas_sdk.messages import Frozen, Message, whole
 from atlas_sdk.records import Attachment, Call, Checkpoint, Content, Conversation, Effect, ModelCall, Record, Turn
 
 R = TypeVar("R", bound=Frozen)
@@ -98,7 +98,7 @@ def to_column(value: Any) -> Any:
     """Return a field as a column holds it: times as text that sorts, the rest as it is."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
-    return json.dumps(value) if isinstance(value, dict | list | tuple) else value
+    return json.dumps(value) if isinstance(value, dict | list | tuple) else whole(value)
 
 
 def from_row(kind: type[R], row: Mapping[str, Any]) -> R:

@@ -30,9 +30,9 @@ _LOOKS = {ord(pair[0]): pair[1] for pair in _PAIRS.split() if len(pair) == 2}
 _DIGITS = str.maketrans("01345789@$!|", "oieastbgasil")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,4096}={0,2}(?![A-Za-z0-9+/=_-])")
 _HEX = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2048}(?![0-9a-fA-F])")
-_SPELLED = re.compile(r"(?<!\w)(?:\w[ .\-_*·•]{1,3}){5,400}\w(?!\w)")
+_SPELLED = re.compile(r"(?<!\w)(?:[^\W_][ .\-_*·•]{1,3}){5,400}[^\W_](?!\w)")
 _GAP = re.compile(r"[ .\-_*·•]{2,}")
-_MIXED = re.compile(r"[^\W_]*[0-9@$!|][^\s]*")
+_MIXED = re.compile(r"(?<![^\W_])[^\W_]*[0-9@$!|][^\s]*")
 _WRAPPED = re.compile(r"[A-Za-z0-9+/_-]{4,400}={0,2}")
 _LISTED = re.compile(r"\s*(?:[-*•–>]\s+|\d{1,3}[.)]\s+)?(\S{1,40})\s*")
 _FEWEST_LINES = 4

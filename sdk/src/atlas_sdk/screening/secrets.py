@@ -19,7 +19,7 @@ def holds_secret(text: str, plain: str) -> bool:
         return True
     for found in _NAMED.finditer(plain):
         value = found[1]
-        if re.search(r"\d", value) and re.search(r"[^\W\d]", value) and not re.match(r"https?:|[~/]|\d+[-\w]*$", value):
+        if re.search(r"\d", value) and re.search(r"[^\W\d]", value) and not re.match(r"https?:|[~/]|\d[-\w]*$", value):
             return True
     if _SEED.search(plain):
         return True
