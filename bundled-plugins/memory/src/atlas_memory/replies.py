@@ -35,9 +35,13 @@ def _is_short(answer: str) -> bool:
 
 
 def _denies(sentence: str) -> bool:
-    rules = table("asks")
+    rules, nouns = table("asks"), table("claims").common
     common, text = rules.common, rules.common.put("comfort", sentence, "")
-    if rules.any("denies", text) or (common.has("shut", text) and table("claims").common.has("memory", text)):
+    if (
+        rules.any("denies", text)
+        or common.has("barred", text)
+        or (common.has("shut", text) and nouns.has("memory", text))
+    ):
         return True
     heads = ((common.split("that", one) or [""])[0] for one in clauses(text))
-    return any(common.has("nots", one) and common.has("saving", one) for one in heads)
+    return any(common.has("nots", one) and (common.has("saving", one) or nouns.has("memory", one)) for one in heads)
