@@ -13,6 +13,7 @@ from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
 
 from . import receipts
+from .kinds import MEMORY, SKILL
 from .provenance import words
 from .slot import Slot
 
@@ -20,7 +21,6 @@ SHOWN_CHARS = 80
 SAME_SHARE = 0.5
 """A call that failed and one after it are of one thing where they share this much: it was tried again."""
 _PROPOSED, _THERE = "Proposed", "Nothing to change"
-_KEEPS = ("memor", "remember", "skill", "note")
 _TALKS = frozenset({"questions"})
 """Plugins whose tools write nothing, though they are not for reading either."""
 
@@ -30,7 +30,7 @@ class Deeds:
     """``kept``: something is in memory, by a receipt, or was found there. ``waits``: it was only proposed.
 
     ``missing`` is what calls of the memory's tools failed to write, for people. ``wrote`` says that another tool did
-    something, and ``taught`` that it was one that remembers, such as a skill's.
+    something, ``taught`` that it was one that remembers, such as a skill's, and ``skilled`` that a skill was saved.
     """
 
     kept: bool = False
@@ -38,6 +38,7 @@ class Deeds:
     missing: tuple[str, ...] = ()
     wrote: bool = False
     taught: bool = False
+    skilled: bool = False
 
 
 async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
@@ -57,7 +58,8 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
         waits=any(_text(answers.get(call.call)).startswith(_PROPOSED) for call in done),
         missing=tuple(_missing(mine)),
         wrote=bool(others),
-        taught=any(any(word in one.tool for word in _KEEPS) or "SOUL.md" in str(one.arguments) for one in others),
+        taught=MEMORY.backed_by(others),
+        skilled=SKILL.backed_by(others),
     )
 
 

@@ -1,5 +1,7 @@
 """Holds back an answer that says "saved" where the turn's books do not: the model is told, and answers again, once.
 
+It is of the memory or of a skill. Where a person asked for either, an answer that takes it up says so, too.
+
 What it says after that stands, with a sentence of Atlas's under it where it still does not agree with the books.
 """
 
@@ -19,13 +21,17 @@ from atlas_sdk.records import Conversation, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
 
+from .asks import NOTHING_ASKED, YES_CHARS, Asked, read_message
 from .claims import Said, read_answer
-from .deeds import deeds_of
+from .deeds import Deeds, deeds_of
+from .kinds import MEMORY, SKILL
 from .slot import Slot
 
-NOTHING = "Nothing was written to memory in this turn."
+NOTHING = MEMORY.nothing
+NO_SKILL = SKILL.nothing
 WAITS = "Nothing was written to memory in this turn: what was proposed waits for the owner's approval."
 HELD_BACK = "The answer claimed a save that did not happen, so the model answers again."
+SKILL_TOOL = "skill_manage"
 KEPT = 256
 
 
@@ -59,7 +65,7 @@ class LastWord:
     ) -> ModelReply:
         """Ask again with what was said and why it may not stand; neither enters the conversation."""
         emit(Restarted(HELD_BACK))
-        tools = [one.name for one in request.tools if one.name in self._slot.write_tools()]
+        tools = [one.name for one in request.tools if self._saves(one.name, why)]
         way = f"Write it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
         told = (*request.messages, *_told(request.messages[-1], reply, f"{why} {way}"))
         try:
@@ -77,32 +83,51 @@ class LastWord:
 
     async def _objection(self, turn: Turn, answer: str, *, told: bool = False) -> str:
         """Return what is wrong with an answer, for the model and for people, or nothing."""
-        said = await anyio.to_thread.run_sync(read_answer, answer)  # a long one takes a moment
-        if not said.claim and not told and not said.denies:
+        heard = await self._heard(turn)
+        asked = await self._asked(turn, heard)
+        said = await anyio.to_thread.run_sync(read_answer, answer, asked)  # a long one takes a moment
+        if not said.claims and not told and not said.denies:
             said = await self._said_before(turn)
-        if not said.claim and not told:
+        if not said.claims and not told:
             return ""
-        if not said.named and not await self._is_persons(turn):
+        if not said.named and not said.skill and not heard:
             return ""  # the end of a command is noted, and no save is claimed by that
-        deeds = await deeds_of(self._slot, turn)
-        if deeds.missing and not said.denies and (said.claim or told):
-            return f"Not saved to memory: {', '.join(deeds.missing)}."
-        if not said.claim or deeds.kept or deeds.taught or (said.claim == "saved" and deeds.wrote):
-            return ""
-        return WAITS if deeds.waits else NOTHING
+        return against(said, await deeds_of(self._slot, turn), told=told)
 
-    async def _is_persons(self, turn: Turn) -> bool:
-        """Whether a person said something in a turn."""
+    async def _heard(self, turn: Turn) -> list[Message]:
+        """Return what persons said in a turn."""
         store = self._slot.services.need(STORE)
         heard = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="user")
-        return any(message.sender.kind == "person" for message in heard)
+        return [message for message in heard if message.sender.kind == "person"]
+
+    async def _asked(self, turn: Turn, heard: Sequence[Message]) -> Asked:
+        """Return what persons asked for in a turn, also by saying yes to what the answer before it offered."""
+        texts = ["\n".join(_typed(message)) for message in heard]
+        if not any(texts):
+            return NOTHING_ASKED
+        offer = await self._offer(heard[0]) if min(len(text) for text in texts) <= YES_CHARS else ""
+        found = [await anyio.to_thread.run_sync(read_message, text, offer) for text in texts]
+        return Asked(
+            memory=any(one.memory for one in found),
+            skill=any(one.skill for one in found),
+            more=len(found) > 1 or any(one.more for one in found),
+        )
+
+    async def _offer(self, message: Message) -> str:
+        """Return the answer before a message."""
+        store = self._slot.services.need(STORE)
+        before = await store.get(Message, message.parent) if message.parent else None
+        return before.text() if before is not None and before.role == "assistant" else ""
+
+    def _saves(self, tool: str, why: str) -> bool:
+        return tool == SKILL_TOOL if why == NO_SKILL else tool in self._slot.write_tools()
 
     async def _said_before(self, turn: Turn) -> Said:
         """Return what the turn's model said on its way, before it called tools."""
         store = self._slot.services.need(STORE)
         found = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="assistant")
         texts = [message.text() for message in found if message.sender.kind == "agent"]
-        return await anyio.to_thread.run_sync(read_answer, "\n".join(texts))
+        return await anyio.to_thread.run_sync(read_answer, "\n".join(texts))  # nothing of it answers what was asked
 
     async def _turn(self, conversation: str) -> Turn | None:
         """Return the turn that runs where a person reads the answer; a review's is read by nobody."""
@@ -120,8 +145,25 @@ class LastWord:
         conversation = await store.get(Conversation, told.turn.conversation)
         if conversation is None or conversation.origin.kind == "review":
             return
-        if (await self._said_before(told.turn)).claim and (why := await self._objection(told.turn, "")):
+        if (await self._said_before(told.turn)).claims and (why := await self._objection(told.turn, "")):
             await store.commit([], [Noticed(conversation=told.turn.conversation, text=why)])
+
+
+def against(said: Said, deeds: Deeds, *, told: bool) -> str:
+    """Return what is wrong with what an answer says, by what its turn did."""
+    if said.skill and not deeds.skilled:
+        return NO_SKILL
+    if deeds.missing and not said.denies and (said.claims or told):
+        return f"Not saved to memory: {', '.join(deeds.missing)}."
+    if not said.claim or deeds.kept or deeds.taught or (said.claim == "saved" and deeds.wrote):
+        return ""
+    return WAITS if deeds.waits else NOTHING
+
+
+def _typed(message: Message) -> list[str]:
+    """Return what a person typed, and nothing of what they attached."""
+    parts = [part for part in message.parts if isinstance(part, TextPart) and not part.source]
+    return [part.text for part in parts if part.trust in ("owner", "guest")]
 
 
 def _goes_on(reply: ModelReply) -> bool:

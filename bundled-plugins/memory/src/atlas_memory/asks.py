@@ -1,0 +1,90 @@
+"""Messages that ask for something to be remembered, or for a skill. Rules read them, language by language.
+
+read_message("From now on, call me Cap.").memory   # True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .languages import MEMORY, Table, lines, table
+from .sentences import clauses, framed, is_question, sentences
+
+MOST_CHARS = 1_200
+"""Of a longer message the beginning and the end are read: people ask there, and paste between."""
+LONG_CHARS = 400
+YES_CHARS = 60
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a message asks for. ``more`` says that it asks for something else, too."""
+
+    memory: bool = False
+    skill: bool = False
+    more: bool = False
+
+
+NOTHING_ASKED = Asked()
+
+
+def read_message(message: str, offer: str = "") -> Asked:
+    """Return what a message asks for. ``offer`` is the answer before it, to which it may say no more than "yes"."""
+    half = MOST_CHARS // 2
+    text = message if len(message) <= MOST_CHARS else f"{message[:half]}\n{message[-half:]}"
+    found = list(_own(text))
+    if offer and len(text) <= YES_CHARS and found and table("asks").common.has("yes", framed(found[0])):
+        return _offered(offer)
+    questions = [one for one in found if is_question(one)]
+    told = [one for one in found if not is_question(one)]
+    skill = any(_asks_skill(one) for one in found)
+    memory = any(_asks(one) for one in told) or any(_asks(one, "polite") for one in questions)
+    others = [one for one in questions if not _asks(one, "polite") and not _asks_skill(one)]
+    more = bool(others) or len(text) > LONG_CHARS
+    if not memory and not more:
+        memory = not skill and any(_writes(one) for one in told)
+    return Asked(memory, skill, more) if memory or skill else NOTHING_ASKED
+
+
+def _own(text: str) -> Iterator[str]:
+    """Yield the sentences a person says for themselves, not those they want translated."""
+    for one in sentences(text, single_quotes=True):
+        if table("asks").common.has("task", framed(one)):
+            if ":" in one:
+                return
+            continue
+        yield one
+
+
+def _asks(sentence: str, how: str = "asks") -> bool:
+    return _finds(table("asks"), how, sentence)
+
+
+def _writes(sentence: str) -> bool:
+    if any(table(name).common.has("elsewhere", sentence) for name in ("asks", "claims")):
+        return False
+    return _finds(table("asks"), "writes", sentence)
+
+
+def _asks_skill(sentence: str) -> bool:
+    rules = table("skill_claims")
+    if not rules.common.has("nouns", sentence) or rules.common.has("elsewhere", sentence):
+        return False
+    return _finds(rules, "asks", sentence)
+
+
+def _finds(rules: Table, key: str, sentence: str) -> bool:
+    core = framed(sentence)
+    parts = [core, *clauses(core)]
+    parts += [piece for one in parts for piece in table("claims").common.split("and", one)]
+    bare = [table("asks").common.put("before", one, "") for one in parts]
+    named = [table("claims").common.put("memory", one, MEMORY) for one in (*parts, *bare)]
+    return rules.any(key, lines([*parts, *bare, *named]))
+
+
+def _offered(offer: str) -> Asked:
+    """Return what "yes" asks for after an answer that ended with a question."""
+    last = [one for one in sentences(offer) if is_question(one)][-1:]
+    skill = any(table("skill_claims").common.has("nouns", one) for one in last)
+    return Asked(not skill and any(table("asks").common.has("saving", one) for one in last), skill)

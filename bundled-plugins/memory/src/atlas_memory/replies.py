@@ -1,0 +1,47 @@
+"""How an answer takes up what it was asked to remember: it does, it says that it did not, or it does neither."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .languages import table
+from .sentences import clauses, is_question, sentences
+
+SHORT_CHARS, SHORT_WIDE_CHARS = 280, 110
+"""An answer of no more has room for little else than what was asked; fewer where a letter is a word."""
+FIRST_CHARS, LAST_CHARS = 300, 200
+"""Where a longer one says "noted", if it does."""
+_WIDE = ("japanese", "chinese", "korean")
+
+
+def take_up(answer: str, *, more: bool) -> Literal["", "takes", "denies"]:
+    """Return how an answer takes it up. ``more`` says that something else was asked, too, and may be all it answers."""
+    said = list(sentences(answer))
+    rules = table("asks")
+    if any(_denies(one) for one in said):
+        return "denies"
+    told = [one for one in said if not is_question(one)]
+    asks = [one for one in said if is_question(one) and not rules.common.has("more", one)]
+    if any(rules.common.has("saving", one) for one in asks) or (not told and said):
+        return ""  # it asks whether to, or what
+    if more or asks or not _is_short(answer):
+        return "takes" if rules.any("assents", f"{answer[:FIRST_CHARS]}\n{answer[-LAST_CHARS:]}") else ""
+    return "takes" if answer.strip() else ""
+
+
+def _is_short(answer: str) -> bool:
+    scripts = {one.script for one in table("asks").of(answer)}
+    return len(answer) <= (SHORT_WIDE_CHARS if scripts.intersection(_WIDE) else SHORT_CHARS)
+
+
+def _denies(sentence: str) -> bool:
+    rules, nouns = table("asks"), table("claims").common
+    common, text = rules.common, rules.common.put("comfort", sentence, "")
+    if (
+        rules.any("denies", text)
+        or common.has("barred", text)
+        or (common.has("shut", text) and nouns.has("memory", text))
+    ):
+        return True
+    heads = ((common.split("that", one) or [""])[0] for one in clauses(text))
+    return any(common.has("nots", one) and (common.has("saving", one) or nouns.has("memory", one)) for one in heads)
