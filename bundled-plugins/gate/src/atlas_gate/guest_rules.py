@@ -33,6 +33,10 @@ _WALKS_BY_OPTION: Final = re.compile(r"-\w*[rR]\w*|--recursive|--dereference-rec
 _PROGRAM_FOLDERS: Final = name_set("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /opt/homebrew/bin")
 # Others decide what runs or where names lead: PATH, LD_PRELOAD, HOME.
 _PLAIN_VARIABLE: Final = re.compile(r"[a-z_]\w*|LC_\w+|LANG|TZ")
+# Names of files that stand in another file: what is read stands in no word.
+_NAMED_ELSEWHERE: Final = re.compile(r"--?files0?-from(?:=.*)?|--config(?:=.*)?|-@|--names-file")
+_LIST_LETTERS: Final = {"curl": re.compile(r"-[a-zA-Z]*K.*"), "tar": re.compile(r"-?[a-zA-Z]*T.*")}
+_OTHERS_FOLDERS: Final = re.compile(r"/proc/|/dev/fd/")
 _SPLITS: Final = re.compile(r"[=:@,]")
 
 _INTO_HOME: Final = "A guest reads along here, and it reaches into what Atlas keeps of yours."
@@ -87,7 +91,10 @@ def _walks_over(part: Part, ground: Ground) -> bool:
         return True
     if not walks and part.name in _NAMES_ONLY | _PRINTS:
         return False
-    paths = [ground.path(part, word.text.replace(ANY, "*")) for word in part.arguments]
+    pieces = dict.fromkeys(
+        piece for word in part.arguments for piece in (word.text, *_SPLITS.split(word.text)) if piece
+    )
+    paths = [ground.path(part, piece.replace(ANY, "*")) for piece in pieces]
     paths += [ground.world.real_path(path) for path in paths if is_constant(path) and "*" not in path]
     return any(ground.homes_under(path or "/") for path in paths if path.startswith("/"))
 
@@ -105,4 +112,9 @@ def _is_seen_through(part: Part) -> bool:
         return False
     if part.name in _PRINTS or part.name in _READ_THROUGH:
         return True
+    letters = _LIST_LETTERS.get(part.name)
+    if any(_NAMED_ELSEWHERE.fullmatch(text) or (letters and letters.fullmatch(text)) for text in part.texts):
+        return False
+    if any(_OTHERS_FOLDERS.search(word.text) for word in _named(part)):
+        return False
     return part.folder is not None and all(is_constant(word.text) for word in part.words)
