@@ -447,16 +447,20 @@ def methods() -> str:
         "JSON-RPC 2.0 in text frames over one WebSocket at `/ws`.",
         "`initialize` comes first, and `atlas schema` prints the shapes.",
         "",
-        "| Method | Params | What it does |",
-        "|---|---|---|",
-        "| `initialize` | `client`, `version`, `protocol`, `token`, `after` | The first request of a connection. |",
+        "The last column says whether a program that Atlas itself runs may ask: *yes*; *without guests*, so long as no",
+        "guest reads along in a turn that runs; or *no*, since it decides for you.",
+        "",
+        "| Method | Params | What it does | From inside |",
+        "|---|---|---|---|",
+        "| `initialize` | `client`, `version`, `protocol`, `token`, `after` | Comes first. | yes |",
     ]
+    inside = {"open": "yes", "alone": "without guests", "closed": "no"}
     rows = []
     for name, module in _plugins():
         hook = getattr(module, "atlas_methods", None)
         for method in hook(_Context(name, ROOT, module)) if hook else []:
             params = ", ".join(f"`{field}`" for field in method.params.model_fields) or "–"
-            rows.append(f"| `{method.name}` | {params} | {method.description} |")
+            rows.append(f"| `{method.name}` | {params} | {method.description} | {inside[method.inside]} |")
     return "\n".join([*lines, *sorted(rows), ""])
 
 

@@ -123,7 +123,7 @@ def test_a_program_of_the_agents_cannot_answer_for_the_user(atlas: AtlasHome, mo
         mine = owner.request("question.answer", {"id": asked["id"], "choices": ["deny"]})
 
         assert "gh pr merge" in asked["exact"]
-        assert "cannot answer for you" in said.read_text()
+        assert "cannot decide this for you" in said.read_text()
         assert mine["taken"]
         assert until(owner, "question.settled").params["by"] == "owner"
 

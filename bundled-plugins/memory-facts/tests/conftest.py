@@ -103,15 +103,15 @@ async def use(app: Any, model: Model, tool: str, conversation: str, *, sender: S
     return "\n".join(part.text for part in result.content if isinstance(part, TextPart))  # type: ignore[union-attr]
 
 
-async def ask(app: Any, method: str, *, inside: bool = False, **params: Any) -> Any:
-    """Call a method as a client of the user's does, or as a program that Atlas runs."""
+async def ask(app: Any, method: str, **params: Any) -> Any:
+    """Call a method as a client of the user's does."""
 
     class Caller:
         id = "one"
         name = "test"
 
         async def is_inside(self) -> bool:
-            return inside
+            return False
 
     found = app.services.need(HOME).methods()[method]
     answer = await found.run(found.params.model_validate(params), Caller())

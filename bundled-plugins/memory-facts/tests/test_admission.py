@@ -10,7 +10,7 @@ from atlas_memory_facts.admission import RefusedFactError, reviewed, stored
 from atlas_memory_facts.categories import CATEGORIES
 from atlas_memory_facts.facts import Draft, Source, key_from
 from atlas_memory_facts.scopes import OWNER, Scope, Who
-from atlas_sdk.errors import NotFoundError, RefusedError
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.services.store import STORE
 
 from .conftest import Model, OpenApp, ask, keep, live, system_of
@@ -113,8 +113,6 @@ class TestKept:
             assert [bool(one["digest"]) for one in receipts] == [True, False, True]
             with pytest.raises(NotFoundError, match="There is no fact 'fact-none'"):
                 await ask(app, "memory.restore", id="fact-none")
-            with pytest.raises(RefusedError, match="cannot decide this for you"):
-                await ask(app, "memory.restore", inside=True, id=id)
 
     async def test_saying_an_archived_fact_again_brings_it_back(self, opened: OpenApp, model: Model) -> None:
         async with opened() as app:

@@ -12,7 +12,7 @@ from atlas_memory_facts.categories import MEMORY_MD, SHEETS, USER_MD
 from atlas_memory_facts.facts import Draft, Fact, Source
 from atlas_memory_facts.rendering import sheet_text, snapshot, tokens
 from atlas_memory_facts.scopes import OWNER, Scope, Who, Whose
-from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
+from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.memory import Known
 from atlas_sdk.messages import Sender
 from atlas_sdk.records import Origin
@@ -215,8 +215,6 @@ class TestOnDisk:
                 await ask(app, "resource.show", resource="user_md", revision=9)
             with pytest.raises(MisuseError, match="Those there are: user_md, memory_md"):
                 await ask(app, "resource.history", resource="soul")
-            with pytest.raises(RefusedError):
-                await ask(app, "resource.rollback", inside=True, resource="user_md", revision=1)
 
     async def test_forgetting_leaves_nothing_in_facts_archive_versions_or_files(
         self, opened: OpenApp, model: Model

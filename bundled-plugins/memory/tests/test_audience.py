@@ -19,12 +19,12 @@ from atlas_memory.places import USER, has_memory, place_of
 from atlas_sdk.memory import Known
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.records import Content, Conversation, ModelCall, Origin
-from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_context import START, FakeClock
 from atlas_sdk.testing.model_script import Reply, call
 
-from .conftest import Model, OpenApp, ask, start, turn
+from .conftest import PLUGINS, Model, OpenApp, ask, start, turn
 
 AGENTS = ("main", "finance", "travel", "Main", "../main", "bots/finance", "")
 KINDS = ("client", "channel", "routine", "subagent", "review", "agent", "plugin")
@@ -244,3 +244,87 @@ def test_the_owners_files_are_known_by_their_paths(arguments: Any, *, names: boo
     home = Path.home() / ".atlas"
 
     assert names_owners_files(arguments, home=home, folder=Path.home() / "work") is names
+
+
+def sent(model: Model) -> str:
+    """All of the last request that the model reads."""
+    request = model.provider.requests[-1]
+    return request.instructions + "".join(message.model_dump_json() for message in request.messages)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("memory", {"target": "user", "action": "add", "content": "x" * 1370}),
+        ("read_file", {"path": "memory/USER.md"}),
+        ("find_files", {"pattern": "Salary", "path": "."}),
+        ("find_files", {"pattern": "Salary"}),
+        ("run_command", {"command": "cat $ATLAS_HOME/memory/USER.md"}),
+        ("run_command", {"command": "cat ../home/mem*/USER.md"}),
+    ],
+)
+@pytest.mark.anyio
+async def test_what_a_tool_told_the_owner_before_the_guest_came_is_not_sent_any_more(
+    atlas_app: OpenApp, model: Model, tool: str, arguments: Any
+) -> None:
+    model.provider.add(Reply(calls=(call(tool, arguments),)), "Well.", "Hello, guest.", "And you.")
+    async with atlas_app(*PLUGINS, "shell", objects={"model": model}) as app:
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        group = await start(app)
+        await turn(app, group, "Go on.")
+        before = sent(model)
+        await said_by_guest(app, group, "Hi from a guest.")
+        guests = sent(model)
+        path = await turn(app, group, "Hello, all.")
+        owners = sent(model)
+
+    assert "kettlefish" in before
+    assert "Kept back: a guest reads along" in guests
+    assert "kettlefish" not in guests
+    assert "Kept back: a guest reads along" in owners
+    assert any("kettlefish" in message.model_dump_json() for message in path if message.role == "tool")
+
+
+@pytest.mark.anyio
+async def test_what_else_a_tool_told_before_the_guest_came_is_sent(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        work = Path(app.home.folder).parent / "work"
+        work.mkdir()
+        (work / "tea.txt").write_text("Oolong.")
+        model.provider.add(Reply(calls=(call("read_file", {"path": str(work / "tea.txt")}),)), "Well.", "Hello, guest.")
+        draft = ConversationDraft(folder=str(work), origin=Origin(kind="client"))
+        group = (await app.services.need(CONVERSATIONS).create(draft)).id
+        await turn(app, group, "Go on.")
+        await said_by_guest(app, group, "Hi from a guest.")
+
+    assert "Oolong." in sent(model)
+
+
+@pytest.mark.anyio
+async def test_a_helper_is_sent_nothing_of_the_owners_once_a_guest_came_to_whom_it_works_for(
+    opened: OpenApp, model: Model
+) -> None:
+    read = Reply(calls=(call("read_file", {"path": "../home/memory/USER.md"}),))
+    model.provider.add("Hello.", read, "Did it.", "Hello, guest.", "Did it, too.")
+    async with opened() as app:
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        group = await start(app)
+        work = Path(app.home.folder).parent / "work"
+        work.mkdir()
+        (first, *_) = await turn(app, group, "Hi.")
+        conversations = app.services.need(CONVERSATIONS)
+        draft = ConversationDraft(folder=str(work), origin=Origin(kind="agent"), cause=first.id)
+        helper = (await conversations.create(draft)).id
+
+        async def told(text: str) -> None:
+            await conversations.send(helper, [TextPart(text=text, trust="agent")], sender=Sender(kind="agent"))
+            with anyio.fail_after(20):
+                await conversations.wait(helper)
+
+        await told("Do it.")
+        before = sent(model)
+        await said_by_guest(app, group, "Hi from a guest.")
+        await told("Do it, too.")
+
+    assert "kettlefish" in before
+    assert "kettlefish" not in sent(model)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from atlas_memory.entries import Operation, apply
 from atlas_memory.proposals import are_gone, changes_of, operations_of
-from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
+from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import Home
-from atlas_sdk.services.home import HOME
 from atlas_sdk.tools import ToolError
 
 from .conftest import Model, OpenApp, ask, remember, start
@@ -124,21 +123,6 @@ async def test_a_bots_proposal_is_for_its_own_file(
 
     assert (one["agent"], one["file"]) == ("finance", "bots/finance/MEMORY.md")
     assert mine.read_text() == "Books close on Mondays.\n"
-
-
-async def test_a_program_of_the_agents_cannot_approve(opened: OpenApp, model: Model, notes: Path) -> None:
-    class Inside:
-        id = name = "inside"
-
-        async def is_inside(self) -> bool:
-            return True
-
-    async with opened() as app:
-        await proposed(app, model)
-        (one,) = (await ask(app, "memory.proposals"))["proposals"]
-        method = app.services.need(HOME).methods()["memory.approve"]
-        with pytest.raises(RefusedError):
-            await method.run(method.params(id=one["id"]), Inside())
 
 
 async def test_one_that_changes_an_entry_twice_or_not_at_all_can_be_approved(

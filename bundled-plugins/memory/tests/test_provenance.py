@@ -137,9 +137,40 @@ def test_a_text_with_a_source_is_not_the_owners_own(one: Message) -> None:
     assert Provenance([one, read]).is_of_others(PAGE)
 
 
+@pytest.mark.parametrize(
+    ("guests", "note"),
+    [
+        ("他欠房东九百欧元,每月一号付款。", "用户欠房东九百欧元"),
+        ("かれは大家に九百ユーロの借金があります。", "大家に九百ユーロの借金がある"),
+        ("ผู้ใช้เป็นหนี้เจ้าของบ้านเก้าร้อยยูโร", "ผู้ใช้เป็นหนี้เก้าร้อยยูโร"),
+        ("사용자는 집주인에게 구백 유로를 빚졌다", "사용자가 집주인한테 구백 유로 빚"),
+        ("ប្រើប្រាស់ជំពាក់ម្ចាស់ផ្ទះប្រាំបួនរយអឺរ៉ូ", "ជំពាក់ម្ចាស់ផ្ទះប្រាំបួនរយអឺរ៉ូ"),
+    ],
+)
+def test_a_near_copy_is_known_in_a_script_without_spaces(guests: str, note: str) -> None:
+    own = message(TextPart(text="请记住。覚えてください。จำไว้ 기억해 줘"))
+    theirs = message(TextPart(text=guests, trust="guest"))
+
+    assert Provenance([own, theirs]).is_of_others(note)
+    assert not Provenance([message(TextPart(text=guests)), theirs]).is_of_others(note)
+
+
+@pytest.mark.parametrize(
+    ("guests", "note"),
+    [
+        ("他欠房东九百欧元,每月一号付款。", "喜欢简短的回答"),
+        ("사용자는 집주인에게 구백 유로를 빚졌다", "짧은 대답을 좋아한다"),
+        ("ผู้ใช้เป็นหนี้เจ้าของบ้านเก้าร้อยยูโร", "ชอบคำตอบสั้น ๆ"),
+    ],
+)
+def test_another_text_in_such_a_script_is_nobodys(guests: str, note: str) -> None:
+    assert not Provenance([message(TextPart(text=guests, trust="guest"))]).is_of_others(note)
+
+
 def test_what_nobody_said_and_what_has_no_words_is_nobodys() -> None:
     said = Provenance([message(TextPart(text=PAGE, trust="outside"))])
 
     assert not said.is_of_others("Prefers short answers, without greetings.")
     assert not said.is_of_others("UTC-3")
     assert words("The Straße, a b1c2, of 2026") == {"strasse"}
+    assert words("Tea 喝茶吧 or พักบ้าน, ok 茶") == {"喝茶", "茶吧", "พัก", "ักบ", "กบ้", "บ้า", "้าน"}

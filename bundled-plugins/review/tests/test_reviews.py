@@ -346,3 +346,18 @@ async def test_closing_in_the_middle_of_one_leaves_a_home_that_opens(opened: Ope
 
     assert ended.state in ("stopped", "interrupted")
     assert path[-1].text() == "Well."
+
+
+async def test_a_notice_after_the_tenth_message_starts_no_other_review(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, 9)
+        model.provider.add("Ten.", "Nothing to save.")
+        await turn(app, id, "Word 10.")
+        before = len(model.provider.requests)
+        for number in range(4):
+            model.provider.add(f"Noted {number}.")
+            await turn(app, id, "A command ended.", sender=Sender(kind="notice", name="shell"))
+
+        assert len(model.provider.requests) == before + 4
+        assert len(await copies(app)) == 1

@@ -5,6 +5,8 @@ confined = await store.read(lambda reading: guest_spoke(reading, conversation))
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .messages import Message
 from .records import Conversation
 from .services.store import Reading
@@ -16,9 +18,20 @@ _HELPERS = ("subagent", "agent")
 """Kinds of conversations that work for another one."""
 
 
+def is_guests(message: Message) -> bool:
+    """Whether a guest said a message, or sent a file or a picture with it."""
+    return message.role == "user" and any(getattr(part, "trust", "") == "guest" for part in message.parts)
+
+
 def guest_spoke(reading: Reading, conversation: Conversation) -> bool:
     """Whether a guest spoke in a conversation, in its chat, or in one that it goes on from or works for."""
     return any(_guest_in(reading, id) for one in _lineage(reading, conversation) for id in _same_chat(reading, one))
+
+
+def guests_first(reading: Reading, conversation: Conversation) -> str | None:
+    """Return the id of the first message of a guest there, or None. Ids sort by time: what is before had no guest."""
+    places = {id for one in _lineage(reading, conversation) for id in _same_chat(reading, one)}
+    return min((found for id in places for found in _guests_messages(reading, id)), default=None)
 
 
 def runs_for_job(reading: Reading, conversation: Conversation) -> bool:
@@ -64,9 +77,10 @@ def _same_chat(reading: Reading, conversation: Conversation) -> list[str]:
 
 
 def _guest_in(reading: Reading, id: str) -> bool:
+    return next(_guests_messages(reading, id), None) is not None
+
+
+def _guests_messages(reading: Reading, id: str) -> Iterator[str]:
     rows = reading.rows("SELECT data FROM message WHERE conversation = :c AND data LIKE :like", c=id, like=_GUEST)
     messages = (Message.model_validate_json(row["data"]) for row in rows)
-    return any(
-        message.role == "user" and any(getattr(part, "trust", "") == "guest" for part in message.parts)
-        for message in messages
-    )
+    return (message.id for message in messages if is_guests(message))

@@ -11,9 +11,10 @@ import anyio
 from atlas_sdk.channels import Inbound, InboundFile
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError, StorageError
+from atlas_sdk.guests import is_guests
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import FilePart, ImagePart, Part, Sender, TextPart, Trust
-from atlas_sdk.records import Origin
+from atlas_sdk.messages import FilePart, ImagePart, Message, Part, Sender, TextPart, Trust
+from atlas_sdk.records import Origin, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
 from atlas_sdk.services.pairing import PairedPerson
 from atlas_sdk.services.store import STORE
@@ -26,12 +27,14 @@ from .prompts import Prompts
 
 RETRY_SECONDS = 60.0
 """How long is waited at most before a message that the disk did not take is tried again."""
+WELCOME = "Hello{name}. Write as you would in the app, or send a file.\n\n"
 HELLO = (
-    "Hello{name}. Write as you would in the app, or send a file.\n\n"
-    "`/new` starts a new conversation from your next message.\n`/stop` stops the answer that is being made."
+    f"{WELCOME}`/new` starts a new conversation from your next message.\n`/stop` stops the answer that is being made."
 )
+HELLO_GUEST = f"{WELCOME}`/stop` stops the answer that is being made to you."
 NEW = "Your next message starts a new conversation."
 IDLE = "Nothing is running."
+ONLY_OWNER = "Only the owner may do that."
 LOST = "Atlas could not take your last message: {why}"
 TYPES = {
     ".ogg": "audio/ogg", ".oga": "audio/ogg", ".opus": "audio/ogg", ".m4a": "audio/mp4", ".mp3": "audio/mpeg",
@@ -128,13 +131,16 @@ class Host:
         command, _, rest = message.text.strip().partition(" ")
         match command.partition("@")[0].casefold():
             case "/start":
-                await self._command(message, HELLO.format(name=f", {name}" if name else ""))
+                hello = HELLO_GUEST if person.guest else HELLO
+                await self._command(message, hello.format(name=f", {name}" if name else ""))
+            case "/new" if person.guest:  # what everybody in the chat goes on from is the owner's to end
+                await self._command(message, ONLY_OWNER)
             case "/new" if not rest.strip() and not message.files:
                 await self._command(message, NEW, leave=True)
             case "/new":
                 await self._send(message, rest.strip(), person, new=True)
             case "/stop":
-                await self._stop(message)
+                await self._stop(message, person)
             case _:
                 await self._words(message, person)
 
@@ -146,13 +152,20 @@ class Host:
         self._wake(self._channel)
         return taken
 
-    async def _stop(self, message: Inbound) -> None:
+    async def _stop(self, message: Inbound, person: PairedPerson) -> None:
         chat = await self._chats.get(self._channel, message.chat)
         conversations = self._ctx.services.need(CONVERSATIONS)
-        running = chat is not None and chat.conversation and await conversations.running(chat.conversation)
+        running = await conversations.running(chat.conversation) if chat is not None and chat.conversation else None
+        if running is not None and person.guest and not await self._is_of_guest(running):
+            await self._command(message, ONLY_OWNER)
+            return
         # What a stop did is said when the turn has ended, to whoever sees the chat.
         if await self._command(message, "" if running else IDLE) and running and chat is not None:
             await conversations.stop(chat.conversation)
+
+    async def _is_of_guest(self, turn: Turn) -> bool:
+        began = await self._ctx.services.need(STORE).get(Message, turn.cause)
+        return began is not None and is_guests(began)
 
     async def _words(self, message: Inbound, person: PairedPerson) -> None:
         text = message.text.strip()

@@ -63,5 +63,5 @@ def methods(ctx: PluginContext) -> list[Method]:
         Method("pairing.list", Nothing, People, list_, "List who may talk through channels, and who waits."),
         Method("pairing.approve", PairingCode, PairedPerson, approve, "Let in whoever holds a code."),
         Method("pairing.forget", PairingWho, Nothing, forget, "Remove somebody from a channel."),
-        Method("channel.list", Nothing, ChannelList, channels, "List the channels and how they are."),
+        Method("channel.list", Nothing, ChannelList, channels, "List the channels and how they are.", inside="open"),
     ]

@@ -27,6 +27,7 @@ GUESSES_MOST = 5
 """Wrong codes in an hour until every code that waits is void: 31 ** 8 codes, and 5 guesses at 3 of them."""
 NAME_CHARS = 64
 WELCOME = "You are let in. Write as you would in the app; /new starts a new conversation and /stop stops the answer."
+WELCOME_GUEST = "You are let in. Write as you would in the app; /stop stops the answer to you."
 
 
 class Pairing:
@@ -206,7 +207,11 @@ def _let_in(transaction: Transaction, row: Row, now: datetime, *, guest: bool) -
         chat=row["chat"],
     )
     source = f"welcome:{row['channel']}:{row['person']}:{now.isoformat()}"
-    put(transaction, [Item(row["channel"], row["chat"], "text", source, {"text": WELCOME})], now)
+    put(
+        transaction,
+        [Item(row["channel"], row["chat"], "text", source, {"text": WELCOME_GUEST if guest else WELCOME})],
+        now,
+    )
 
 
 def _person(row: Row) -> PairedPerson:

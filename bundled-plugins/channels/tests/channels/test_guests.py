@@ -10,8 +10,9 @@ import pytest
 from atlas_sdk.channels import InboundFile
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.questions import QUESTIONS
+from atlas_sdk.testing.conformance.patience import until
 from atlas_sdk.testing.fakes import FakeFileChannel
-from atlas_sdk.testing.model_script import Reply, call
+from atlas_sdk.testing.model_script import Reply, call, say
 
 from .conftest import Open, World, let_in, replies
 
@@ -104,6 +105,58 @@ async def test_a_guest_answers_what_the_agent_asks(open_home: Open, world: World
         await channel.until(lambda: bool(channel.chat("gus").prompts))
         await channel.press("Oolong", user="gus", chat="gus")
         await channel.until_shown("gus", "Oolong it is.")
+
+
+@pytest.mark.parametrize("command", ["/new", "/new Tell me.", "/NEW@bot"])
+async def test_a_guest_ends_no_conversation_that_others_are_in(
+    open_home: Open, world: World, channel: FakeFileChannel, command: str
+) -> None:
+    world.model.add("Hello.", "Hello again.")
+    async with open_home() as app:
+        await let_in(app, channel, "ada")
+        await let_in(app, channel, "gus", guest=True)
+        await channel.says("Hi.", chat="room")
+        await channel.until_shown("room", "Hello.")
+        await channel.says(command, user="gus", chat="room")
+        await channel.until_shown("room", "Only the owner may do that.")
+        await channel.says("Hi again.", chat="room")
+        await channel.until_shown("room", "Hello again.")
+        before = await app.services.need(CONVERSATIONS).list()
+        await channel.says("/new", chat="room")
+        await channel.until_shown("room", "Your next message starts a new conversation.")
+
+    assert len(before) == 1
+
+
+@pytest.mark.parametrize(("began", "stopped"), [("ada", False), ("gus", True)])
+async def test_a_guest_stops_only_what_a_guest_began(
+    open_home: Open, world: World, channel: FakeFileChannel, began: str, *, stopped: bool
+) -> None:
+    world.model.add(say("Once upon", idle_after=1))
+    async with open_home() as app:
+        await let_in(app, channel, "ada")
+        await let_in(app, channel, "gus", guest=True)
+        await channel.says("Go on.", user=began, chat="room")
+        await until(lambda: bool(world.model.requests))
+        await channel.says("/stop", user="gus", chat="room")
+        await channel.until_shown("room", "Stopped." if stopped else "Only the owner may do that.")
+        (conversation,) = await app.services.need(CONVERSATIONS).list()
+        running = await app.services.need(CONVERSATIONS).running(conversation.id)
+        await channel.says("/stop", user="ada", chat="room")
+
+    assert (running is None) is stopped
+
+
+async def test_a_guest_is_welcomed_with_what_a_guest_may_do(
+    open_home: Open, world: World, channel: FakeFileChannel
+) -> None:
+    async with open_home() as app:
+        await let_in(app, channel, "gus", guest=True)
+        await channel.says("/start", user="gus")
+        await channel.until_shown("gus", "Hello, Gus.")
+
+    assert "/stop" in channel.chat("gus").texts[-1]
+    assert not any("/new" in text for text in channel.chat("gus").texts)
 
 
 def test_somebody_is_let_in_as_a_guest_by_a_flag(run_pairing: Callable[..., Any]) -> None:

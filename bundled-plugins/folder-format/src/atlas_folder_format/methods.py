@@ -71,6 +71,8 @@ def methods(ctx: PluginContext) -> list[Method]:
         raise NotFoundError(f"There is no plugin folder {params.name!r}.", hint="atlas plugins list shows the plugins.")
 
     return [
-        Method("plugin.contents", PluginName, PluginContents, contents, "Say what a plugin folder holds."),
+        Method(
+            "plugin.contents", PluginName, PluginContents, contents, "Say what a plugin folder holds.", inside="open"
+        ),
         log_method(ctx),
     ]

@@ -13,6 +13,7 @@ from atlas_gate.rules import Rule
 # The command, its packages (`python3 -m atlas_kernel`) and what they are distributed as.
 _NAMES: Final = re.compile(r"atlas(?:[_.][\w.]*)?|atlas-(?:agent|kernel|sdk|gateway|server|cli|app)")
 _PACKAGE: Final = re.compile(r"atlas_\w+(?:\.|$)")
+_TELLS_NOTHING: Final = name_set("version docs schema completion help")
 _READING: Final = name_set("version docs doctor usage schema completion help")
 # The verbs of each group that only look, or that make or try something outside of every home.
 _READING_VERBS: Final = {
@@ -49,6 +50,17 @@ def _subcommand(part: Part) -> tuple[str, str] | None:
     if asks_for_help(part.arguments) or (not names and part.name == "atlas"):
         return None
     return (names[0] if names else "", names[1] if len(names) > 1 else "")
+
+
+def is_own_command(part: Part) -> bool:
+    """Whether a part is a command of Atlas, whatever it asks for."""
+    return _NAMES.fullmatch(part.name) is not None
+
+
+def is_harmless(part: Part) -> bool:
+    """Whether a command of Atlas tells nothing of a home: its version, its documentation, its help."""
+    found = _subcommand(part)
+    return found is None or (found[0] in _TELLS_NOTHING and not any(_CHANGES.fullmatch(text) for text in part.texts))
 
 
 def _talks(part: Part, ground: Ground) -> bool:

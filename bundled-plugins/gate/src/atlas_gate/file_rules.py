@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ SETTINGS_FILES = frozenset({"config.toml", "mcp.json", "models.toml"})
 CLOSED_FOLDERS = frozenset({"plugins", "plugin-data"})
 # In the first home of a machine: the others, and the name of the one that opens by default.
 OTHER_HOMES = frozenset({"homes", "current-home"})
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,35 @@ def judge_path(
     if GIT_RUNS.search(real.as_posix()):
         return FileFinding(Verdict.ASK, "file.git", f"Git runs commands that stand in {real}.")
     return None
+
+
+def judge_guest_path(
+    path: Path, *, atlas_home: Path, others: tuple[str, ...] = (), workspace: str = ""
+) -> FileFinding | None:
+    """Return what is asked of the owner about a path a file tool reads or writes where a guest reads along.
+
+    The home is out of bounds, but for the workspace and for a file whose name is a digest of what is in it: a result
+    too long for the model lies there, and who knows the name was told it.
+    """
+    real = Path(os.path.realpath(path))
+    homes = [Path(os.path.realpath(one)) for one in (str(atlas_home), *others)]
+    spared = Path(os.path.realpath(workspace)) if workspace else None
+    if spared is not None and not any(one in spared.parents for one in homes):
+        spared = None
+    if (spared is not None and _inside(real, spared)) or _is_kept_result(real, homes[0]):
+        return None
+    if any(_inside(real, one) for one in homes) or any(_goes_through(real, one) for one in homes):
+        return FileFinding(Verdict.ASK, "guest.home", f"A guest reads along here, and {real} is what Atlas keeps.")
+    return None
+
+
+def _is_kept_result(path: Path, home: Path) -> bool:
+    return path.parent.parent == home / "attachments" and _DIGEST.fullmatch(path.name) is not None
+
+
+def _goes_through(path: Path, home: Path) -> bool:
+    """Whether a search of a folder comes to a home in it: the file tools skip what is hidden."""
+    return path in home.parents and not any(part.startswith(".") for part in home.relative_to(path).parts)
 
 
 def _is_memory(path: Path) -> bool:

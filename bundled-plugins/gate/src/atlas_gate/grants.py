@@ -35,8 +35,11 @@ class Mark:
     digest: str
 
     @classmethod
-    def of(cls, request: GateRequest, judgement: Judgement | None) -> Mark:
-        """Bind a command to its bytes, its folder and all it reads or follows, any other call to its arguments."""
+    def of(cls, request: GateRequest, judgement: Judgement | None, *, guests: bool = False) -> Mark:
+        """Bind a command to its bytes, its folder and all it reads or follows, any other call to its arguments.
+
+        A yes from where no guest read along is none where one does.
+        """
         if request.command is not None:
             text = request.command
             pieces = [text, str(request.folder)]
@@ -47,7 +50,7 @@ class Mark:
             paths = [str(path) for path in request.paths]
             text = " ".join([request.tool, *paths])
             pieces = [*paths, json.dumps(request.arguments, sort_keys=True)]
-        joined = "\0".join([request.tool, *pieces])
+        joined = "\0".join([request.tool, *pieces, *(["guests"] if guests else [])])
         return cls(text, hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -16,7 +16,15 @@ MOST_NAMES = 10_000
 
 
 def real_world(
-    *, home: Path, atlas_home: Path, cwd: Path, auto_mode: bool, trust: TrustSettings, environment: Mapping[str, str]
+    *,
+    home: Path,
+    atlas_home: Path,
+    cwd: Path,
+    auto_mode: bool,
+    trust: TrustSettings,
+    environment: Mapping[str, str],
+    guests: bool = False,
+    workspace: str = "",
 ) -> World:
     """Return the world a command of this machine is judged in."""
     return World(
@@ -33,6 +41,8 @@ def real_world(
         other_homes=other_homes(home, atlas_home),
         code_folders=code_folders(),
         start_folders=start_folders(),
+        guests=guests,
+        workspace=workspace,
     )
 
 

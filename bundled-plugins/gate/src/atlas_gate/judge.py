@@ -14,6 +14,7 @@ from functools import lru_cache
 from atlas_gate.dangerous import DANGEROUS
 from atlas_gate.deadline import Deadline
 from atlas_gate.globs import Globs, escaped, plain_forms
+from atlas_gate.guest_rules import guest_finding
 from atlas_gate.hardline import HARDLINE
 from atlas_gate.judgement import Judgement
 from atlas_gate.options import asks_for_help
@@ -132,6 +133,8 @@ def _strictest(command: str, parts: list[Part], faults: list[str], world: World,
         try:
             deadline.step(1 + len(part.words) // _WORDS_A_STEP)
             keep(_judge_part(part, ground, deny, ask, skip))
+            if world.guests:
+                keep(guest_finding(part, ground))
         except UnreadableError as error:
             keep(_unreadable(str(error), world))
             break
@@ -146,7 +149,7 @@ def _strictest(command: str, parts: list[Part], faults: list[str], world: World,
 
 
 def _unreadable(fault: str, world: World) -> Finding:
-    verdict = Verdict.ASK if world.mode == "auto" else Verdict.REVIEW
+    verdict = Verdict.ASK if world.mode == "auto" or world.guests else Verdict.REVIEW
     return Finding(verdict, "unreadable", f"A part of it could not be read: {fault}.")
 
 

@@ -168,6 +168,21 @@ class Ground:
         return bool(_TOKEN_FILES.search(path))
 
     @cached_property
+    def workspace(self) -> str:
+        """The folder inside a home that is the user's to work in, in lower case; empty where it lies elsewhere."""
+        found = self.world.workspace
+        found = windows_path(found, None) if self.is_windows else found.rstrip("/").lower()
+        return found if found not in self.atlas_homes and self.in_atlas_home(found) else ""
+
+    @cached_property
+    def home_mention(self) -> re.Pattern[str]:
+        """Finds a home of Atlas, and what is behind it, inside a longer text, such as code or a connection string."""
+        name = "|".join(sorted({re.escape(home.rpartition("/")[2]) for home in self.atlas_homes}))
+        home = "|".join(re.escape(home) for home in self.atlas_homes)
+        somewhere = rf"(?:~|\$\{{?HOME\}}?|%USERPROFILE%|\$env:USERPROFILE)[/\\](?:{name})|\$\{{?ATLAS_HOME\}}?"
+        return re.compile(rf"(?:{home}|{somewhere})(?![\w-])[^\s'\"]*", re.IGNORECASE)
+
+    @cached_property
     def atlas_mention(self) -> re.Pattern[str]:
         """Finds a closed object of Atlas's home inside a longer text, such as a connection string."""
         name = "|".join(sorted({re.escape(home.rpartition("/")[2]) for home in self.atlas_homes}))

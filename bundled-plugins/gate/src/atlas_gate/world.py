@@ -45,7 +45,8 @@ class World:
     is none; `list_folder` the names in a folder; `real_path` a path with the links that exist followed.
     None of the three may raise or wait. `other_homes` are further homes of Atlas on this machine, whose
     vaults and settings are as closed as those of `atlas_home`. `code_folders` are the packages Atlas runs
-    from, `start_folders` those in which its Python looks for what to run when it starts.
+    from, `start_folders` those in which its Python looks for what to run when it starts. With `guests`, a guest
+    reads what comes of it, and every home is out of bounds but for the `workspace`.
     """
 
     home: str
@@ -61,3 +62,5 @@ class World:
     other_homes: tuple[str, ...] = ()
     code_folders: tuple[str, ...] = ()
     start_folders: tuple[str, ...] = ()
+    guests: bool = False
+    workspace: str = ""

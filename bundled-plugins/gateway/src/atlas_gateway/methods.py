@@ -324,15 +324,15 @@ def methods(ctx: PluginContext) -> list[Method]:
         Method("message.send", MessageSend, Accepted, message_send, "Keep a message and have it answered."),
         Method("turn.stop", ConversationId, Done, turn_stop, "Stop the turn that runs."),
         Method("event.list", EventList, Events, event_list, "Return durable events after a number."),
-        Method("plugin.list", Nothing, Plugins, plugin_list, "List the plugins."),
+        Method("plugin.list", Nothing, Plugins, plugin_list, "List the plugins.", inside="open"),
         Method("plugin.enable", PluginEnable, PluginRow, plugin_enable, "Turn a plugin on."),
         Method("plugin.disable", PluginName, PluginRow, plugin_disable, "Turn a plugin off."),
         Method("plugin.set", PluginSet, Nothing, plugin_set, "Change a setting a plugin declares."),
         Method("setting.list", Nothing, Settings, setting_list, "List the settings."),
         Method("setting.change", SettingChange, Nothing, setting_change, "Change a setting."),
-        Method("home.show", Nothing, HomeState, home_show, "Return the home that is open."),
+        Method("home.show", Nothing, HomeState, home_show, "Return the home that is open.", inside="open"),
         Method("server.token", ServerToken, Token, server_token, "Return the token that lets clients in."),
-        Method("wire.schema", Nothing, WireSchema, wire_schema, "Return the JSON Schema of the wire."),
+        Method("wire.schema", Nothing, WireSchema, wire_schema, "Return the JSON Schema of the wire.", inside="open"),
     ]
 
 

@@ -28,6 +28,7 @@ from atlas_sdk.services.store import STORE, StoreService
 from atlas_sdk.values import Json, read_json, whole_text
 
 from .copies import Copies
+from .inside import check, guest_reads
 from .outbox import Outbox
 from .routes import ROUTES
 
@@ -176,6 +177,7 @@ class Session:
         self._answering = anyio.Lock()
         self._first_id: Json = None
         self._reviews = False
+        self._is_kin: bool | None = None
         self.id = new_id()
         self.name = ""
 
@@ -296,6 +298,12 @@ class Session:
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             await self._follow(outbound, sent, events, store)
 
+    async def _may_hear(self) -> bool:
+        """Whether events are sent: a program that Atlas runs hears of no conversation while a guest reads along."""
+        if self._is_kin is None:
+            self._is_kin = await self.is_inside()
+        return not (self._is_kin and await guest_reads(self._ctx.services))
+
     async def _follow(self, outbound: Outbox, sent: int, events: EventsService, store: StoreService) -> None:
         while True:
             async with events.subscribe() as feed:
@@ -313,6 +321,8 @@ class Session:
                         break  # the queue overflowed: what was dropped is read from the store
 
     async def _send_event(self, outbound: Outbox, event: NumberedEvent) -> None:
+        if not await self._may_hear():
+            return
         if self._reviews or not await self._wire.copies.holds(event.event.conversation):
             await outbound.send(self._wire.frame(event))
 
@@ -346,6 +356,7 @@ class Session:
         except ValidationError as error:
             _, said, hint = refusal(error, method.params)
             raise AtlasError(f"{name} is wrong: {said}", hint=hint, code="wrong_params") from None
+        await check(method, self, self._ctx.services)
         return await method.run(wanted, self)
 
 

@@ -214,12 +214,28 @@ def methods(ctx: PluginContext) -> list[Method]:
         return CheckRows(items=tuple(found))
 
     return [
-        Method("marketplace.list", ListParams, Rows, list_, "List what the marketplace offers, and what came from it."),
-        Method("marketplace.show", Named, Page, show, "An item's page: its README, and what it needs here."),
+        Method(
+            "marketplace.list",
+            ListParams,
+            Rows,
+            list_,
+            "List what the marketplace offers, and what came from it.",
+            inside="open",
+        ),
+        Method(
+            "marketplace.show", Named, Page, show, "An item's page: its README, and what it needs here.", inside="open"
+        ),
         Method("marketplace.install", InstallParams, Installed, install, "Install an item; a plugin arrives off."),
         Method("marketplace.update", UpdateParams, Installed, update, "Bring an item to the marketplace's version."),
         Method("marketplace.remove", Named, Removed, remove, "Take away an item that came from the marketplace."),
-        Method("marketplace.check", CheckParams, CheckRows, check_, "Check item files, and their code at its commit."),
+        Method(
+            "marketplace.check",
+            CheckParams,
+            CheckRows,
+            check_,
+            "Check item files, and their code at its commit.",
+            inside="open",
+        ),
     ]
 
 

@@ -102,7 +102,9 @@ def methods(servers: Servers) -> list[Method]:
     return [
         Method("mcp.login", McpLogin, LoginState, login, "Sign in to an MCP server: the page to open, or how it went."),
         Method("mcp.logout", McpNamed, LogoutState, logout, "Forget the sign-in to an MCP server."),
-        Method("mcp.list", Nothing, ServerRows, list_, "List the MCP servers and their state. Starts none."),
+        Method(
+            "mcp.list", Nothing, ServerRows, list_, "List the MCP servers and their state. Starts none.", inside="open"
+        ),
         Method("mcp.reload", McpReload, ServerRows, reload, "Read mcp.json again and connect servers anew."),
     ]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from atlas_sdk.errors import MisuseError, NotFoundError, RefusedError
+from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.store import STORE
@@ -140,7 +140,6 @@ def methods(system: Facts) -> list[Method]:
         return await Reviewer(system).review(conversation, forced=params.now)
 
     async def restore(params: FactId, caller: Caller) -> BaseModel:
-        await _only_people(caller)
         fact = await system.restore(params.id)
         if fact is None:
             raise NotFoundError(
@@ -171,18 +170,24 @@ def methods(system: Facts) -> list[Method]:
         )
 
     async def roll_back(params: RevisionRequest, caller: Caller) -> Revision:
-        await _only_people(caller)
         return await system.files.roll_back(params.agent, _resource(params.resource), params.revision)
 
     return [
         Method("memory.unreviewed", Chosen, UnreviewedList, list_unreviewed, "Return conversations with new messages."),
-        Method("memory.review", ReviewRequest, Outcome, review, "Review a conversation for facts."),
-        Method("memory.restore", FactId, Restored, restore, "Bring an archived fact back."),
+        Method("memory.review", ReviewRequest, Outcome, review, "Review a conversation for facts.", inside="closed"),
+        Method("memory.restore", FactId, Restored, restore, "Bring an archived fact back.", inside="closed"),
         Method("memory.archived", Nothing, ArchivedList, list_archived, "Return the facts that can be brought back."),
         Method("resource.list", Nothing, ResourceList, list_resources, "Return the prompt files that have versions."),
         Method("resource.history", HistoryRequest, RevisionList, history, "Return the versions of a prompt file."),
         Method("resource.show", RevisionRequest, Revision, show, "Return a version of a prompt file."),
-        Method("resource.rollback", RevisionRequest, Revision, roll_back, "Put an older version of a file back."),
+        Method(
+            "resource.rollback",
+            RevisionRequest,
+            Revision,
+            roll_back,
+            "Put an older version of a file back.",
+            inside="closed",
+        ),
     ]
 
 
@@ -207,11 +212,3 @@ def _resource(name: str) -> str:
 def _in_use(system: Facts) -> None:
     if not system.in_use:
         raise MisuseError("Facts are not the memory system in use.", hint="Switch with: atlas memory use facts")
-
-
-async def _only_people(caller: Caller) -> None:
-    """What the agent reads in every conversation is the user's to put back; a command of the agent's must not."""
-    if await caller.is_inside():
-        raise RefusedError(
-            "A program that Atlas runs cannot decide this for you.", hint="Do it in a terminal or app of your own."
-        )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from atlas_sdk.guests import is_guests
 from atlas_sdk.hooks import ModelGo, Stage, ToolGo, ToolRequest
 from atlas_sdk.memory import DiscreetMemory
 from atlas_sdk.messages import Message
@@ -22,6 +23,7 @@ from atlas_sdk.tools import ToolError, ToolResult
 
 from .owners_files import names_owners_files
 from .slot import Slot
+from .told import Told
 
 OWNERS = "Not run: a guest reads along here, and that names files of the owner's memory. Go on without them."
 KEPT = 512
@@ -34,22 +36,26 @@ class Discreet:
 
     def __init__(self, slot: Slot) -> None:
         self._slot = slot
-        self._guests: dict[str, None] = {}
-        """Conversations with a guest, for good."""
-        self._seen: dict[str, str] = {}
-        """Of those without, the last person's message up to which that is known."""
+        self._told = Told(slot.ctx.home)
+        self._guests: dict[str, str] = {}
+        """Conversations with a guest, for good, and the message with which one came."""
+        self._seen: dict[str, None] = {}
+        """Those without that were looked through."""
         self._kept: set[str] = set()
 
     async def around_model_call(self, request: ModelRequest, emit: Emit, go: ModelGo) -> ModelReply:
         """Send a request, without the owner's memory where a guest spoke."""
         shorter = self._without(request.instructions)
-        if shorter == request.instructions or not await self._has_guest(request):
+        is_same = shorter == request.instructions and all(one.role != "tool" for one in request.messages)
+        first = None if is_same else await self._guests_first(request)
+        if first is None:
             return await go(request, emit)
         content = Content.of(shorter)
         if content.id not in self._kept:  # the books name what was sent
             await self._slot.services.need(STORE).commit([content])
             self._kept.add(content.id)
-        return await go(replace(request, instructions=shorter), emit)
+        messages = await self._untold(request, first)
+        return await go(replace(request, instructions=shorter, messages=messages), emit)
 
     async def around_tool(self, request: ToolRequest, go: ToolGo) -> ToolResult:
         """Run a call, unless it names the files of the owner's memory where a guest reads what comes of it."""
@@ -71,29 +77,37 @@ class Discreet:
                 instructions = system.for_guests(instructions)
         return instructions
 
-    async def _has_guest(self, request: ModelRequest) -> bool:
+    async def _untold(self, request: ModelRequest, first: str) -> tuple[Message, ...]:
+        folder = ""
+        if request.conversation is not None:
+            folder = (await self._slot.services.need(CONVERSATIONS).get(request.conversation)).folder
+        work = partial(
+            self._told.without,
+            request.messages,
+            before=first,
+            tells=self._slot.owners_tools().__contains__,
+            folder=Path(folder or "/"),
+        )
+        return await anyio.to_thread.run_sync(work)
+
+    async def _guests_first(self, request: ModelRequest) -> str | None:
+        """Return the message with which a guest came to where a request is from, or None."""
         id = request.conversation
+        found = min((one.id for one in request.messages if is_guests(one)), default=None)
         if id is None:
-            return any(map(_is_guests, request.messages))
+            return found
         if id in self._guests:
-            return True
-        last = next((one.id for one in reversed(request.messages) if one.sender.kind == "person"), "")
-        found = any(map(_is_guests, request.messages))
-        if not found and self._seen.get(id) != last:
-            conversation = await self._slot.services.need(CONVERSATIONS).get(id)
+            return self._guests[id]
+        if found is None and id in self._seen:
+            return None
+        conversation = await self._slot.services.need(CONVERSATIONS).get(id)
+        first = await self._slot.guests_first(conversation) or found
+        if first is not None:
+            self._guests[id] = first
+        elif conversation.cause is None and conversation.parent is None:
             # Once looked through, a conversation gets a guest by a message of its own; one that works for another may
-            # get one there. To look through a long chat takes a moment, and is not done at every turn.
-            known = id in self._seen and conversation.cause is None
-            found = not known and await self._slot.guests_read(conversation)
-        if found:
-            self._guests[id] = None
-        else:
-            self._seen.pop(id, None)
-            self._seen[id] = last
+            # get one there. To look through a long chat takes a moment, and is not done at every request.
+            self._seen[id] = None
             for old in list(self._seen)[:-KEPT]:
                 del self._seen[old]
-        return found
-
-
-def _is_guests(message: Message) -> bool:
-    return message.role == "user" and any(getattr(part, "trust", "") == "guest" for part in message.parts)
+        return first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from atlas_sdk.errors import RefusedError
 from atlas_sdk.memory import Known, NotTaken
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.memory import Switched
@@ -88,23 +87,19 @@ def methods(slot: Slot) -> list[Method]:
         return KnownList(system=slot.system, known=await slot.known(), unread=await slot.unread(slot.system))
 
     async def take(params: KnownThings, caller: Caller) -> BaseModel:
-        await _only_people(caller)
         return NotTakenList(not_taken=await slot.take(params.known))
 
     async def proposals(params: Nothing, caller: Caller) -> BaseModel:
         return ProposalList(proposals=await slot.proposals.list())
 
     async def approve(params: ProposalId, caller: Caller) -> Settled:
-        await _only_people(caller)
         return await slot.proposals.approve(params.id)
 
     async def discard(params: ProposalId, caller: Caller) -> BaseModel:
-        await _only_people(caller)
         await slot.proposals.discard(params.id)
         return Discarded(id=params.id)
 
     async def use(params: SystemName, caller: Caller) -> Switched:
-        await _only_people(caller)
         return await slot.use(params.system)
 
     async def find(params: ForgetText, caller: Caller) -> BaseModel:
@@ -112,24 +107,36 @@ def methods(slot: Slot) -> list[Method]:
         return FoundList(text=text, found=found)
 
     async def forget(params: ForgetText, caller: Caller) -> Forgot:
-        await _only_people(caller)
         return await forgetting.forget(slot, params.text, conversations=params.conversations)
 
     return [
         Method("memory.list", Nothing, KnownList, list_, "Return what is known."),
-        Method("memory.take", KnownThings, NotTakenList, take, "Keep what another home knows, each thing once."),
+        Method(
+            "memory.take",
+            KnownThings,
+            NotTakenList,
+            take,
+            "Keep what another home knows, each thing once.",
+            inside="closed",
+        ),
         Method("memory.proposals", Nothing, ProposalList, proposals, "Return the memory changes that wait."),
-        Method("memory.approve", ProposalId, Settled, approve, "Apply a memory proposal, whole or not at all."),
-        Method("memory.discard", ProposalId, Discarded, discard, "Drop a memory proposal."),
-        Method("memory.use", SystemName, Switched, use, "Use another memory system and carry what is known across."),
+        Method(
+            "memory.approve",
+            ProposalId,
+            Settled,
+            approve,
+            "Apply a memory proposal, whole or not at all.",
+            inside="closed",
+        ),
+        Method("memory.discard", ProposalId, Discarded, discard, "Drop a memory proposal.", inside="closed"),
+        Method(
+            "memory.use",
+            SystemName,
+            Switched,
+            use,
+            "Use another memory system and carry what is known across.",
+            inside="closed",
+        ),
         Method("memory.find", ForgetText, FoundList, find, "Return every place that keeps a text."),
-        Method("memory.forget", ForgetText, Forgot, forget, "Erase a text from every place."),
+        Method("memory.forget", ForgetText, Forgot, forget, "Erase a text from every place.", inside="closed"),
     ]
-
-
-async def _only_people(caller: Caller) -> None:
-    """What a review proposes is the user's to decide; a command of the agent's must not decide it."""
-    if await caller.is_inside():
-        raise RefusedError(
-            "A program that Atlas runs cannot decide this for you.", hint="Do it in a terminal or app of your own."
-        )

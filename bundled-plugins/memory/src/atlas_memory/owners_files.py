@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from atlas_sdk.values import Json
@@ -19,7 +19,21 @@ _TOKEN = re.compile(r"[^\s'\"`;|&<>()=]+")
 def names_owners_files(arguments: Json, *, home: Path, folder: Path) -> bool:
     """Whether a text of the arguments, or a word of it, is a path to where the owner's memory is. It touches no disk
     but to follow links."""
-    places = [Path(os.path.realpath(home / name)) for name in KEPT_THERE]
+    return _names(arguments, home, folder, [Path(os.path.realpath(home / name)) for name in KEPT_THERE])
+
+
+def names_home(arguments: Json, *, home: Path, folder: Path) -> bool:
+    """Whether it is a path to the home or to anything in it."""
+    return _names(arguments, home, folder, [Path(os.path.realpath(home))])
+
+
+def is_in_home(folder: Path, *, home: Path) -> bool:
+    """Whether a folder is the home or in it."""
+    whole, path = Path(os.path.realpath(home)), Path(os.path.realpath(folder))
+    return path == whole or whole in path.parents
+
+
+def _names(arguments: Json, home: Path, folder: Path, places: Sequence[Path]) -> bool:
     whole = Path(os.path.realpath(home))
     for text in _texts(arguments):
         short = text[:MOST_CHARS].replace("$ATLAS_HOME", str(home)).replace("${ATLAS_HOME}", str(home))

@@ -12,12 +12,22 @@ WORD_LETTERS = 4
 """Shorter words stand in every text and say nothing of where another comes from."""
 OTHERS_SHARE = 0.6
 _OTHERS = frozenset({"outside", "guest"})
-_WORD = re.compile(rf"[^\W\d_]{{{WORD_LETTERS},}}")
+_SYLLABLES = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+"""Chinese, Japanese and Korean: two signs are about a word, and Korean's endings change with the sentence."""
+_LETTERS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Tibetan, Burmese and Khmer, whose words have no space between them: three signs are about a syllable."""
+_WORD = re.compile(rf"[^\W\d_{_SYLLABLES}{_LETTERS}]{{{WORD_LETTERS},}}")
+_RUNS = ((re.compile(rf"[{_SYLLABLES}]+"), 2), (re.compile(rf"[{_LETTERS}]+"), 3))
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words that a text is measured by, without case."""
-    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    """Return the words that a text is measured by, without case; where a script sets no spaces, runs of its signs."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    found = set(_WORD.findall(plain))
+    for pattern, size in _RUNS:
+        for run in pattern.findall(plain):
+            found.update(run[at : at + size] for at in range(len(run) - size + 1))
+    return frozenset(found)
 
 
 class Provenance:

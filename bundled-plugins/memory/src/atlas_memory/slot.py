@@ -12,7 +12,7 @@ import anyio.to_thread
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import Noticed
-from atlas_sdk.guests import guest_spoke
+from atlas_sdk.guests import guest_spoke, guests_first
 from atlas_sdk.memory import Known, MemorySystem, NotTaken, Receipt
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.phrase import Phrase
@@ -136,6 +136,20 @@ class Slot:
 
     async def guests_read(self, conversation: Conversation) -> bool:
         return await self.services.need(STORE).read(lambda reading: guest_spoke(reading, conversation))
+
+    async def guests_first(self, conversation: Conversation) -> str | None:
+        """Return the id of the message with which a guest came into a conversation, or None where none did."""
+        return await self.services.need(STORE).read(lambda reading: guests_first(reading, conversation))
+
+    def owners_tools(self) -> frozenset[str]:
+        """Return the tools that tell of the owner: those of every memory system, and those that run commands."""
+        home, tools = self.services.get(HOME), self.services.get(TOOLS)
+        if home is None:
+            return frozenset()
+        plugins = {one.plugin for one in home.added("atlas_memories")}
+        found = {name: one.name for one in home.manifests() for name in one.tools}
+        runs = {name for name in found if tools is not None and (tool := tools.find(name)) and tool.command}
+        return frozenset(runs | {name for name, plugin in found.items() if plugin in plugins})
 
     async def may_learn(self, text: str, *, conversation: str, review: bool) -> str:
         forgotten = await self.tombstones.matches(text, ("",) if review else (conversation,))

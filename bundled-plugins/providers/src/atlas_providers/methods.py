@@ -54,6 +54,6 @@ def methods(ctx: PluginContext) -> list[Method]:
 
     said = "Ask each provider whether its key opens it, spending no token."
     return [
-        Method("model.check", CheckParams, CheckResult, check, said),
-        Method("model.list", Nothing, Providers, list_, "List the providers and their models."),
+        Method("model.check", CheckParams, CheckResult, check, said, inside="open"),
+        Method("model.list", Nothing, Providers, list_, "List the providers and their models.", inside="open"),
     ]

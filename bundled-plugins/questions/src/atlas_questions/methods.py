@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from atlas_sdk.context import PluginContext
-from atlas_sdk.errors import RefusedError
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.services.questions import QUESTIONS, Answer, Question
 
@@ -45,14 +44,10 @@ def methods(ctx: PluginContext) -> list[Method]:
         return Questions(questions=await ctx.services.need(QUESTIONS).pending(params.conversation))
 
     async def answer(params: QuestionAnswer, caller: Caller) -> BaseModel:
-        if await caller.is_inside():
-            raise RefusedError(
-                "A program that Atlas runs cannot answer for you.", hint="Answer in a client that you started yourself."
-            )
         given = Answer(how="answered", choices=params.choices, text=params.text, by=caller.name)
         return Taken(taken=await ctx.services.need(QUESTIONS).answer(params.id, given))
 
     return [
         Method("question.list", QuestionList, Questions, list_, "List the questions that wait."),
-        Method("question.answer", QuestionAnswer, Taken, answer, "Answer a question."),
+        Method("question.answer", QuestionAnswer, Taken, answer, "Answer a question.", inside="closed"),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atlas_sdk.messages import Message, TextPart
+from atlas_sdk.messages import Message
 
 EVERY = 10
 """Messages, or calls of the model, from one review to the next."""
@@ -44,41 +44,47 @@ class Counts:
     messages: int = 0
     replies: int = 0
     turn: str = ""
+    turn_messages: int = 0
     turn_replies: int = 0
     guests: bool = False
 
     def add(self, message: Message, memory_tools: Collection[str]) -> None:
         """Count a message that a turn took up, or that the agent said."""
         if message.role == "user" and message.sender.kind == "person":
-            trusts = {part.trust for part in message.parts if isinstance(part, TextPart)}
-            self.said(guest="guest" in trusts)
+            self.said(message.turn or "", guest=any(getattr(part, "trust", "") == "guest" for part in message.parts))
         elif message.role == "assistant" and message.sender.kind == "agent":
             self.replied(message.turn or "", [call.name for call in message.calls()], memory_tools)
 
-    def said(self, *, guest: bool) -> None:
+    def said(self, turn: str, *, guest: bool) -> None:
         """Count what a person said."""
         self.guests = self.guests or guest
-        self.messages += not guest
+        if not guest:
+            self._in(turn)
+            self.messages += 1
+            self.turn_messages += 1
 
     def replied(self, turn: str, called: Iterable[str], memory_tools: Collection[str]) -> None:
         """Count a reply of the model, and what it called."""
-        if turn != self.turn:
-            self.turn, self.turn_replies = turn, 0
+        self._in(turn)
         self.replies += 1
         self.turn_replies += 1
         for name in called:
             if name in memory_tools:
-                self.messages = 0
+                self.messages = self.turn_messages = 0
             if name == SKILL_TOOL:
                 self.replies = self.turn_replies = 0
 
     def due(self, turn: str) -> Due:
-        """Return what is due at the end of a turn."""
-        now = self.turn_replies if turn == self.turn else 0
+        """Return what is due at the end of a turn: a half whose count came to another ten in it."""
+        said, now = (self.turn_messages, self.turn_replies) if turn == self.turn else (0, 0)
         return Due(
-            memory=self.messages > 0 and self.messages % EVERY == 0,
+            memory=self.messages // EVERY > (self.messages - said) // EVERY,
             skills=self.replies // EVERY > (self.replies - now) // EVERY,
         )
+
+    def _in(self, turn: str) -> None:
+        if turn != self.turn:
+            self.turn, self.turn_messages, self.turn_replies = turn, 0, 0
 
 
 def counted(rows: Iterable[Mapping[str, Any]], memory_tools: Collection[str]) -> Counts:
@@ -88,7 +94,7 @@ def counted(rows: Iterable[Mapping[str, Any]], memory_tools: Collection[str]) ->
         told = json.loads(row["data"])
         kind, parts = told["sender"]["kind"], told["parts"]
         if row["role"] == "user" and kind == "person":
-            counts.said(guest=any(part.get("trust") == "guest" for part in parts))
+            counts.said(str(row["turn"] or ""), guest=any(part.get("trust") == "guest" for part in parts))
         elif row["role"] == "assistant" and kind == "agent":
             called = [part["name"] for part in parts if part["type"] == "tool_call"]
             counts.replied(str(row["turn"] or ""), called, memory_tools)

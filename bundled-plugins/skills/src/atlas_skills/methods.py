@@ -90,8 +90,17 @@ def methods(library: Library) -> list[Method]:
     return [
         Method("skills.list", Nothing, SkillRows, list_, "List the skills, also those that cannot be used."),
         Method("skills.versions", SkillName, SkillVersions, versions, "List a skill's kept versions."),
-        Method("skills.revert", SkillVersion, SkillDone, revert, "Put a skill back as a version holds it."),
-        Method("skills.restore", SkillName, SkillDone, restore, "Bring an archived skill back."),
-        Method("skills.share", SkillName, SkillDone, share, "Move a bot's skill to the library."),
-        Method("skills.reset", ShippedName, SkillDone, reset, "Put a skill Atlas ships back as it ships it."),
+        Method(
+            "skills.revert", SkillVersion, SkillDone, revert, "Put a skill back as a version holds it.", inside="closed"
+        ),
+        Method("skills.restore", SkillName, SkillDone, restore, "Bring an archived skill back.", inside="closed"),
+        Method("skills.share", SkillName, SkillDone, share, "Move a bot's skill to the library.", inside="closed"),
+        Method(
+            "skills.reset",
+            ShippedName,
+            SkillDone,
+            reset,
+            "Put a skill Atlas ships back as it ships it.",
+            inside="closed",
+        ),
     ]
