@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from atlas_sdk.messages import Frozen
 from atlas_sdk.phrase import Phrase
 from atlas_sdk.regular_file import open_regular
+from atlas_sdk.spelling import left_out_in
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 CHUNK_BYTES = 1024 * 1024
@@ -178,13 +179,16 @@ def _in_any_encoding(word: str) -> bytes:
 
     Without one, every piece of every file would be decoded four times.
     """
-    ways = []
+    ways, between = [], left_out_in(word)
     for encoding in ("utf-8", "latin-1", *_WIDE):
         with suppress(UnicodeEncodeError):
-            ways.append(b"".join(_forms(sign, encoding) for sign in unicodedata.normalize("NFC", word)))
+            gap = b"(?:" + b"|".join(re.escape(one.encode(encoding)) for one in between) + b")*" if between else b""
+            signs = [sign for sign in unicodedata.normalize("NFC", word) if sign not in between]
+            ways.append(gap.join(_forms(sign, encoding) for sign in signs))
     first = {form[0] for form in (word, word.lower(), word.upper(), unicodedata.normalize("NFD", word))}
     escapes = [b"u" + one.encode("utf-16-be", "surrogatepass")[:2].hex().encode() for one in first]
-    return b"|".join([*ways, *(rb"\\" + one for one in escapes)])
+    in_urls = [b"%" + one[:1].encode("utf-8", "replace")[:1].hex().encode() for one in first]
+    return b"|".join([*ways, *(rb"\\" + one for one in escapes), *in_urls, b"&#"])
 
 
 def _forms(sign: str, encoding: str) -> bytes:
