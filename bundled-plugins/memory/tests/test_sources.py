@@ -98,3 +98,20 @@ async def test_a_conversation_that_goes_on_from_there_is_bound_as_well(opened: O
         again = await review(app, model, made.id, PARAPHRASE)
 
     assert again.startswith("Proposed, not applied")
+
+
+async def test_what_only_the_agent_repeated_elsewhere_teaches_it_no_more(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        first = await start(app)
+        await remember(app, model, add("Daughter Noor lives in Porto."), first)
+        other = await start(app)
+        model.provider.add("You could visit your daughter: Noor is in Porto, close by.")
+        await turn(app, other, "Where shall I go on holiday in Portugal? I like walking along rivers.")
+        (known,) = (await ask(app, "memory.list"))["known"]
+        await ask(app, "memory.forget", text=known["id"])
+        slot_of(app).ctx.clock.advance(minutes=1)
+        again = await review(app, model, other, "Has a daughter, Noor, in Porto.")
+        theirs = await review(app, model, other, "Likes walking along rivers.")
+
+    assert again.startswith("Proposed, not applied")
+    assert theirs.startswith("Applied 1")

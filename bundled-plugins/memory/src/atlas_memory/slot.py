@@ -60,6 +60,8 @@ class Slot:
         """What the self-check of this start found."""
         self.untold = False
         """Whether no conversation was told of it yet."""
+        self.began = ctx.clock.now()
+        """When this Atlas started: what an earlier one left open is under way no more."""
         self.forgotten: list[tuple[Phrase, datetime, bool]] = []
         """What was forgotten since this start, when, and whether in conversations, too. It is kept nowhere else."""
 
