@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 
-from .spelling import pattern, plain_run
+from .spelling import pattern, plain_run, plain_runs
 from .values import Json
 
 FORGOTTEN = "[forgotten]"
@@ -67,6 +67,11 @@ class Phrase:
     def word(self) -> str:
         """The longest plain run of it, for a first look that a database makes; empty where there is none."""
         return plain_run(self.text)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """All its plain runs, which stand in whatever holds it unless a sign that nobody sees cuts one."""
+        return plain_runs(self.text)
 
     def may_be_in(self, text: str) -> bool:
         """Whether the text can stand there, judged by its longest plain run alone."""

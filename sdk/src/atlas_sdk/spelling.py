@@ -56,12 +56,16 @@ def pattern(text: str) -> re.Pattern[str]:
 
 def plain_run(text: str) -> str:
     """Return the longest run of plain letters and digits that every way of writing a text holds, or nothing."""
+    return max(plain_runs(text), key=len, default="")
+
+
+def plain_runs(text: str) -> tuple[str, ...]:
+    """Return the runs of plain letters and digits that every way of writing a text holds."""
     # A letter that an accent may be written behind stands in both forms; only signs beyond ASCII are in neither.
     bare = _LEFT_OUT.sub("", unicodedata.normalize("NFC", text))
-    runs = [re.findall(r"[A-Za-z0-9]+", one) for one in (_DOUBLE_S.sub(" ", bare), bare)]
+    runs, whole = (re.findall(r"[A-Za-z0-9]+", one) for one in (_DOUBLE_S.sub(" ", bare), bare))
     # "ss" may be written with one sign, which is worth a shorter run, but not next to none.
-    longest = [max(one, key=len, default="") for one in runs]
-    return longest[0] if len(longest[0]) > 1 else longest[1]
+    return tuple(runs if any(len(one) > 1 for one in runs) else whole)
 
 
 def left_out_in(text: str) -> str:

@@ -112,7 +112,7 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     """Erase a text from every place, conversations only when asked, and keep that it is not to be learned again."""
     text, found = await _asked(slot, text)
     erased = [one for one in found if one.goes(conversations=conversations)]
-    left = [one for one in found if one not in erased]
+    left = [one for one in found if not one.goes(conversations=conversations)]
     entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
     # First, so that a crash in the middle leaves nothing that a review could teach again.
     said_in = await _said_in(slot, entries, found)
