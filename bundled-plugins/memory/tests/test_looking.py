@@ -32,6 +32,12 @@ DIARY = Schema((Migration(1, ("CREATE TABLE diary_day (day INTEGER, said TEXT, r
 """The table of a plugin that adds no forgetter."""
 
 
+def put_strange(folder: Path) -> None:
+    """Put a file whose name is no text."""
+    folder.mkdir(exist_ok=True)
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.txt")).write_text(SECRET)
+
+
 async def keep(app: Any, sql: str, **values: Any) -> None:
     await app.services.need(STORE).write(lambda transaction: transaction.run(sql, **values))
 
@@ -219,11 +225,12 @@ async def test_what_only_looks_like_atlas_own_is_looked_into(atlas_home: Home, n
 @pytest.mark.skipif(os.name != "posix", reason="Names are text elsewhere.")
 async def test_a_name_that_is_no_text_stops_nothing(opened: OpenApp, atlas_home: Home) -> None:
     profile = put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
-    Path(os.fsdecode(os.fsencode(atlas_home.folder) + b"/bad\xff.txt")).write_text(SECRET)
+    put_strange(atlas_home.folder)
+    put_strange(atlas_home.folder / "backups")
     async with opened() as app:
         done = await ask(app, "memory.forget", text=SECRET)
 
-    assert wheres(done["left"]) == ["bad\ufffd.txt"]
+    assert wheres(done["left"]) == ["backups/bad\ufffd.txt", "bad\ufffd.txt"]
     assert profile.read_text() == ""
 
 

@@ -245,12 +245,10 @@ class Notes:
                 left.append(NotTaken(known=one, why=f"{one.agent!r} is no name of an agent with notes."))
                 continue
             text = normal(one.text)
-            why = self._why_not(place, wanted.setdefault(place, []), text)
-            if why is None:
-                continue
-            if why:
-                left.append(NotTaken(known=one, why=why))
-            else:
+            refused = self._why_not(place, wanted.setdefault(place, []), text)
+            if refused:
+                left.append(NotTaken(known=one, why=refused))
+            elif refused is not None:
                 wanted[place].append(text)
         for place, texts in wanted.items():
             if texts:

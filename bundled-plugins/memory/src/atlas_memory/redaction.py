@@ -25,7 +25,7 @@ from atlas_sdk.regular_file import read_regular
 from atlas_sdk.services.store import STORE, Reading, Transaction
 from atlas_sdk.whole_file import write_whole
 
-from .looking import files_of, in_tables, said_in
+from .looking import files_of, in_tables, printable, said_in
 
 TABLES = ("conversation", "message", "turn", "call", "effect", "model_call", "attachment", "event")
 _KEYS = {"event": "number"}
@@ -160,7 +160,7 @@ class Backups:
         for file in files_of(self._folder):
             # As rows, which a page of the file may cut in two, and as bytes: pages that are free, a log beside it.
             if said := _said_in(file, phrase) or said_in(file, phrase):
-                name = file.relative_to(self._folder).as_posix()
+                name = printable(file.relative_to(self._folder))
                 found.append(Trace(id=name, where=f"backups/{name}", text=said, asked=True))
         return tuple(found)
 
@@ -169,7 +169,7 @@ class Backups:
 
     def _erase(self, names: set[str]) -> None:
         for file in files_of(self._folder):
-            if (name := file.relative_to(self._folder).as_posix()) in names:
+            if (name := printable(file.relative_to(self._folder))) in names:
                 try:
                     file.unlink(missing_ok=True)
                 except OSError as error:
