@@ -195,10 +195,9 @@ class Conversations:
 
     async def reread(self, id: str) -> None:
         async with self._opening:
-            live = self._live.get(id)
+            live, store = self._live.get(id), self._place.services.need(STORE)
         if live is not None:
             async with live.lock:
-                store = self._place.services.need(STORE)
                 live.record, live.path, live.prefix = await self._stored(id), list(await store.path(id)), None
                 said = {one.id: one for one in await store.find(Message, conversation=id, queued=True)}
                 live.waiting = [replace(it, message=said.get(it.message.id, it.message)) for it in live.waiting]
