@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import unicodedata
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atlas_sdk.phrase import FORGOTTEN, Phrase
+from atlas_sdk.spelling import weight
+
+SLOW_SECONDS = 2.0
+"""A run of 200,000 signs took hours where each added one took as long as all before it; on a busy machine 0.3 s."""
 
 
 def packed(text: str, times: int) -> str:
@@ -78,6 +83,66 @@ def test_whatever_the_text_its_longest_plain_run_is_in_what_holds_it(text: str, 
 
     assert phrase.is_in(said)
     assert phrase.may_be_in(said)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("Noor Haddad", "Noor&nbsp;Haddad"),
+        ("Noor Haddad", "?q=Noor+Haddad"),
+        ("Noor Haddad", "?q=%22Noor%20Haddad%22"),
+        ("Noor Haddad", "Noor **Haddad**"),
+        ("Noor Haddad", "_Noor_ <b>Haddad</b>"),
+        ("Noor Haddad", "> my friend Noor\n> Haddad came"),
+        ("Noor Haddad", "No\u00ador\u200b Had\u200bdad"),
+        ("Noor Haddad", json.dumps("No\u200bor Haddad")),
+        ("O'Brien", "O’Brien"),
+        ("O’Brien", "O&#39;Brien"),
+        ("Tom & Ann", "Tom &amp; Ann"),
+        ("José", "Jos%C3%A9"),
+        ("José", "Jos&eacute;"),
+        ("STRASSE", "Straße"),
+        ("Straße", "STRASSE"),
+        ("نور الهدى", "نُور الهُدى"),
+        ("نُور الهُدى", "نور الهدى"),
+        ("שלום", "שָׁלוֹם"),
+        ("小明", "朋友小明住在里斯本"),
+    ],
+)
+def test_it_is_found_however_it_was_written(phrase: str, text: str) -> None:
+    assert Phrase(phrase).is_in(text)
+    assert phrase in ("Noor Haddad",) or Phrase(phrase).may_be_in(text)
+    assert not Phrase(phrase).is_in(Phrase(phrase).without(text))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"), [("Noor", "noor_haddad"), ("C++", "C#"), ("-5", "5"), ("Noor Haddad", "Noor, Haddad")]
+)
+def test_what_differs_in_more_than_its_writing_is_another(phrase: str, text: str) -> None:
+    assert not Phrase(phrase).is_in(text)
+
+
+@pytest.mark.parametrize("phrase", ['"Noor"', "/home/noor", "C:\\noor", "\\\\server\\noor", "Noor Haddad"])
+@pytest.mark.parametrize("around", ["\\", " ", "Noor ", "C:\\", "<", "+"])
+def test_a_long_run_of_signs_takes_no_longer_than_it_is(phrase: str, around: str) -> None:
+    text = around * (200_000 // len(around))
+    began = time.perf_counter()
+    Phrase(phrase).is_in(text)
+
+    assert time.perf_counter() - began < SLOW_SECONDS
+
+
+def test_a_network_path_is_found_in_either_packing() -> None:
+    phrase = Phrase("\\\\server\\noor")
+
+    assert phrase.is_in("see \\\\server\\noor")
+    assert phrase.is_in(packed("see \\\\server\\noor", 2))
+    assert not phrase.is_in("see \\server\\noor")
+
+
+@pytest.mark.parametrize(("text", "letters"), [("小明", 4), ("明", 2), ("Li", 2), ("a b\u200b", 2), ("김민준", 6)])
+def test_a_sign_of_a_dense_script_says_as_much_as_two(text: str, letters: int) -> None:
+    assert weight(text) == letters
 
 
 def test_deep_json_is_a_text_like_any() -> None:

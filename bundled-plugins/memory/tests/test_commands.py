@@ -49,7 +49,7 @@ class Terminal:
     def connect(self) -> Iterator[Terminal]:
         yield self
 
-    def request(self, method: str, params: Any = None) -> Any:
+    def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         self.asked.append((method, params))
         return ANSWERS[method]
 

@@ -23,12 +23,19 @@ from atlas_sdk.testing.model_script import Reply, call
 
 from .conftest import Model, OpenApp, ask, start, turn
 from .test_forgetting import SECRET, left_on_disk
+from .test_notes import put
 
 pytestmark = pytest.mark.anyio
 
 
 DIARY = Schema((Migration(1, ("CREATE TABLE diary_day (day INTEGER, said TEXT, raw BLOB)",)),))
 """The table of a plugin that adds no forgetter."""
+
+
+def put_strange(folder: Path) -> None:
+    """Put a file whose name is no text."""
+    folder.mkdir(exist_ok=True)
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.txt")).write_text(SECRET)
 
 
 async def keep(app: Any, sql: str, **values: Any) -> None:
@@ -204,3 +211,94 @@ async def test_the_soul_and_what_cannot_be_read_are_named_once(opened: OpenApp, 
 
     assert [(one["where"], one["by_hand"]) for one in found["found"]] == [("SOUL.md", True)]
     assert wheres(done["left"]) == ["SOUL.md"]
+
+
+@pytest.mark.parametrize("name", ["atlas.db.bak", "atlas.db-copy/a.txt", "run/notes.txt"])
+async def test_what_only_looks_like_atlas_own_is_looked_into(atlas_home: Home, name: str) -> None:
+    file = atlas_home.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"A {SECRET}.")
+
+    assert [one.where for one in in_files(atlas_home.folder, Phrase(SECRET), ())] == [name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Names are text elsewhere.")
+async def test_a_name_that_is_no_text_stops_nothing(opened: OpenApp, atlas_home: Home) -> None:
+    profile = put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
+    put_strange(atlas_home.folder)
+    put_strange(atlas_home.folder / "backups")
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert wheres(done["left"]) == ["backups/bad\ufffd.txt", "bad\ufffd.txt"]
+    assert profile.read_text() == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Permissions are kept otherwise elsewhere.")
+@pytest.mark.parametrize(("mode", "where"), [(0o000, "closed"), (0o444, "closed/a.txt")])
+async def test_a_folder_that_is_closed_is_named_whoever_owns_it(atlas_home: Home, mode: int, where: str) -> None:
+    folder = atlas_home.folder / "closed"
+    folder.mkdir()
+    (folder / "a.txt").write_text(SECRET)
+    folder.chmod(mode)
+    try:
+        if os.access(folder / "a.txt", os.R_OK):
+            pytest.skip("Who runs this may read everything.")
+        found = in_files(atlas_home.folder, Phrase(SECRET), ("closed/*",) if mode == 0 else ())
+    finally:
+        folder.chmod(0o700)
+
+    assert [(one.where, one.stays.startswith("It cannot be read")) for one in found] == [(where, True)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Links need a right elsewhere.")
+async def test_skills_behind_a_link_are_looked_through_and_other_links_named(atlas_home: Home, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "loop").mkdir(parents=True)
+    (outside / "SKILL.md").write_text(f"Ask about the {SECRET}.")
+    (outside / "loop" / "again").symlink_to(outside)
+    (atlas_home.folder / "skills").mkdir()
+    (atlas_home.folder / "skills" / "ours").symlink_to(outside)
+    (atlas_home.folder / "papers").symlink_to(outside)
+    (atlas_home.folder / "nowhere").symlink_to(tmp_path / "gone")
+    found = in_files(atlas_home.folder, Phrase(SECRET), ("skills/*",))
+
+    assert {one.where: one.stays.partition(",")[0] for one in found} == {
+        "papers": "It is a link",
+        "skills/ours/SKILL.md": "It is your own file",
+    }
+
+
+async def test_other_homes_are_not_looked_into_and_it_says_so(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "homes" / "second"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "atlas.db").write_text(SECRET)
+    (there,) = in_files(tmp_path, Phrase(SECRET), ())
+    (back,) = in_files(tmp_path / "homes" / "second", Phrase(SECRET), ())
+
+    assert (there.where, back.where) == ("other homes: second", "other homes: default")
+    assert "--home NAME memory forget" in there.stays
+
+
+def test_a_name_in_two_words_is_looked_for_only_where_both_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Phrase, "is_in", lambda self, text: bool(asked.append(text)))
+    (tmp_path / "log").write_text("The kettle and the kettles.\n" * 40_000)
+
+    assert said_in(tmp_path / "log", Phrase("Noor Kettle")) == ""
+    assert asked == []
+
+
+def test_signs_that_nobody_sees_hide_it_in_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("No\u00ador Had\u200bdad and Noor\u200b Haddad", encoding="utf-8")
+
+    assert said_in(tmp_path / "a", Phrase("Noor Haddad")) != ""
+
+
+@pytest.mark.parametrize("text", ["نُور الهُدى", "نور الهدى"])
+def test_a_name_is_found_in_a_file_with_its_vowels_and_without(tmp_path: Path, text: str) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / encoding).write_text(f"x {text} y", encoding=encoding)
+
+    assert said_in(tmp_path / "utf-8", Phrase("نور الهدى")) != ""
+    assert said_in(tmp_path / "utf-16", Phrase("نور الهدى")) != ""

@@ -310,3 +310,34 @@ async def test_the_tool_keeps_what_a_tool_promises(opened: OpenApp) -> None:
             return made
 
         await check_tool(tool, {"target": "user", "action": "add", "content": "Likes tea."}, make_host=host)
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("Likes tea.\r\nAnd coffee.", "Likes tea.\nAnd coffee."),
+        ("Likes tea.\rAnd coffee.", "Likes tea.\nAnd coffee."),
+        ("\ufeffLikes tea.", "Likes tea."),
+        ("Likes \ud83d tea.", "Likes \ufffd tea."),
+    ],
+)
+async def test_an_entry_is_kept_as_the_file_gives_it_back_and_once(
+    opened: OpenApp, model: Model, atlas_home: Home, content: str, kept: str
+) -> None:
+    add = {"target": "user", "action": "add", "content": content}
+    async with opened() as app:
+        first = await remember(app, model, add)
+        again = await remember(app, model, add)
+        receipts = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_receipt"))
+
+    assert first.startswith("Applied 1")
+    assert again.startswith("Nothing to change")
+    assert len(receipts) == 1
+    assert (atlas_home.folder / "memory" / "USER.md").read_text(encoding="utf-8") == f"{kept}\n"
+
+
+async def test_no_line_end_hides_a_separator_in_an_entry(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        said = await remember(app, model, {"target": "user", "action": "add", "content": "a\r§\rb"})
+
+    assert "one entry each" in said

@@ -10,8 +10,9 @@ from atlas_sdk.forks import forked
 from atlas_sdk.records import Conversation, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Reply, call
 
-from .conftest import Model, OpenApp, ask, remember, slot_of, start, turn
+from .conftest import PLUGINS, Model, OpenApp, ask, remember, slot_of, start, turn
 
 pytestmark = pytest.mark.anyio
 SAID = "I collect whistling kettles made of brass, some forty of them by now."
@@ -98,3 +99,39 @@ async def test_a_conversation_that_goes_on_from_there_is_bound_as_well(opened: O
         again = await review(app, model, made.id, PARAPHRASE)
 
     assert again.startswith("Proposed, not applied")
+
+
+async def test_what_only_the_agent_repeated_elsewhere_teaches_it_no_more(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        first = await start(app)
+        await remember(app, model, add("Daughter Noor lives in Porto."), first)
+        other = await start(app)
+        model.provider.add("You could visit your daughter: Noor is in Porto, close by.")
+        await turn(app, other, "Where shall I go on holiday in Portugal? I like walking along rivers.")
+        (known,) = (await ask(app, "memory.list"))["known"]
+        await ask(app, "memory.forget", text=known["id"])
+        slot_of(app).ctx.clock.advance(minutes=1)
+        again = await review(app, model, other, "Has a daughter, Noor, in Porto.")
+        theirs = await review(app, model, other, "Likes walking along rivers.")
+
+    assert again.startswith("Proposed, not applied")
+    assert theirs.startswith("Applied 1")
+
+
+async def test_a_review_writes_no_skill_of_it_in_other_words(atlas_app: OpenApp, model: Model) -> None:
+    skill = "---\nname: boilers\ndescription: What to know of the boilers at tea.\n---\nOwns forty singing boilers.\n"
+    async with atlas_app(*PLUGINS, "skills", objects={"model": model}) as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        await ask(app, "memory.forget", text="kettles", conversations=True)
+        slot_of(app).ctx.clock.advance(minutes=1)
+        of = await app.services.need(CONVERSATIONS).get(id)
+        made, records = forked(of, (), origin=Origin(kind="review"), now=slot_of(app).ctx.clock.now())
+        await app.services.need(STORE).commit(records)
+        create = {"action": "create", "name": "boilers", "content": skill}
+        model.provider.add(Reply(calls=(call("skill_manage", {"operations": [create]}),)), "Done.")
+        path = await turn(app, made.id, "Review it.")
+        (result,) = path[-2].parts
+
+    assert "Something of this conversation was forgotten" in result.model_dump_json()
+    assert not (app.home.folder / "skills" / "boilers").exists()

@@ -128,3 +128,15 @@ async def test_what_was_carried_is_looked_for_sign_by_sign(
         monkeypatch.setattr(diary.diary, "take", lambda known: real(known[:1]))
         with pytest.raises(StorageError, match="does not know 1 of 2 things"):
             await ask(app, "memory.use", system="diary")
+
+
+async def test_an_entry_that_comes_home_on_one_line_is_not_doubled(
+    opened: OpenApp, atlas_home: Home, diary: DiaryPlugin
+) -> None:
+    profile = put(atlas_home, "memory/USER.md", "Keeps a\nlist.")
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+        diary.diary.put([one.model_copy(update={"text": "Keeps a list."}) for one in await diary.diary.known()])
+        await ask(app, "memory.use", system="notes")
+
+    assert profile.read_text().strip() == "Keeps a\nlist."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -73,8 +74,7 @@ class Conversations:
     async def list(
         self, *, limit: int = 50, before: datetime | None = None, archived: bool = False
     ) -> tuple[Conversation, ...]:
-        store = self._place.services.need(STORE)
-        return await store.conversations(limit=limit, before=before, archived=archived)
+        return await self._place.services.need(STORE).conversations(limit=limit, before=before, archived=archived)
 
     async def change(self, id: str, change: ConversationChange) -> Conversation:
         live = await self._open(id)
@@ -193,6 +193,15 @@ class Conversations:
         await self._stored(id)
         return await self._place.services.need(STORE).path(id, limit=limit, whole=whole)
 
+    async def reread(self, id: str) -> None:
+        async with self._opening:
+            live, store = self._live.get(id), self._place.services.need(STORE)
+        if live is not None:
+            async with live.lock:
+                live.record, live.path, live.prefix = await self._stored(id), list(await store.path(id)), None
+                said = {one.id: one for one in await store.find(Message, conversation=id, queued=True)}
+                live.waiting = [replace(it, message=said.get(it.message.id, it.message)) for it in live.waiting]
+
     async def compact(self, id: str, *, last: str, summary: Sequence[Part]) -> Checkpoint:
         live = await self._open(id)
         zone = self._settings.section(TimeSettings).tzinfo()
@@ -249,8 +258,7 @@ class Conversations:
             if (known := self._live.get(id)) is not None:
                 known.used_at = anyio.current_time()
                 return known
-            store = self._place.services.need(STORE)
-            record = await self._stored(id)
+            record, store = await self._stored(id), self._place.services.need(STORE)
             path = await store.path(id)
             waiting = await store.find(Message, conversation=id, queued=True)
             live = Live(record, path, waiting, services=self._place.services, clock=self._place.clock)

@@ -6,8 +6,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 
+from .spelling import pattern, plain_run, plain_runs
 from .values import Json
 
 FORGOTTEN = "[forgotten]"
@@ -17,19 +19,26 @@ _WORDS = frozenset({
     "conversation", "parent", "turn", "role", "type", "kind", "client_id", "attachment", "media_type", "call", "trust",
     "state", "cause", "head", "message", "created_at", "updated_at", "started_at", "ended_at", "at", "checkpoint",
     "first", "last", "summary_id", "purpose", "outcome", "verdict", "verdict_by", "key", "effort", "instructions",
-    "tools", "stop_reason", "how", "visible_to",
+    "tools", "stop_reason", "how", "visible_to", "settings",
 })  # fmt: skip
 """Fields of records whose words are Atlas's own, or ids: they are not looked into."""
-_KEPT = frozenset({"id", "chat", "agent", "provider", "model", "plugin", "tool", "told", "folder", "by", "tool_name"})
+_KEPT = frozenset({
+    "id", "chat", "agent", "provider", "model", "plugin", "tool", "told", "folder", "by", "tool_name", "name", "source",
+})  # fmt: skip
 """Fields that a record works by: they may hold a text, and are not rewritten."""
-_FREE = frozenset({"arguments", "items", "detail", "settings"})
+_FREE = frozenset({"arguments", "detail"})
 """Fields whose JSON is others': every text in it counts."""
-_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_PLAIN = rf"[^\W{_NO_SPACES}]"
-_SPACE = r"(?:\s|\\+[nrtf]|\\+u(?:00(?:20|0[9a-d]|1[c-f]|a0|85)|1680|20(?:0[0-9a]|2[89f]|5f)|3000))+"
-"""White space, or as JSON inside another text has it, with a backslash for every time it was packed."""
-_AFTER_ESCAPE = r"(?<=\\[nrtbf])|(?<=\\u00[012][0-9A-Fa-f])|(?<=\\u003[a-fA-F])|(?<=\\u20[0-9A-Fa-f]{2})"
-_NO_LETTER_NEXT = r"(?!\\+u(?!00[0-9aAbB]|20))"
+_BOUND = "provider_items"
+"""What only a provider understands, and it may have signed: where it holds a text, it goes whole."""
+_TOOL = frozenset({"name", "description", "parameters"})
+_MESSAGE = frozenset({"role", "sender", "parts"})
+_SCHEMA_WORDS = frozenset({"type", "format", "$ref", "$schema", "$id", "pattern", "contentEncoding"})
+"""Keywords of a JSON schema whose values are no text of anybody's."""
+_SCHEMA_KEYS = _SCHEMA_WORDS | {
+    "properties", "required", "items", "enum", "const", "default", "examples", "description", "title",
+    "additionalProperties", "anyOf", "oneOf", "allOf", "not", "$defs", "definitions", "minItems", "maxItems", "minimum",
+    "maximum", "minLength", "maxLength", "uniqueItems", "patternProperties", "name", "parameters",
+}  # fmt: skip
 
 
 def evened(text: str) -> str:
@@ -52,17 +61,17 @@ class Phrase:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        words = self.text.split()
-        body = _SPACE.join("".join(map(_sign, unicodedata.normalize("NFC", word))) for word in words)
-        start = rf"(?:(?<!{_PLAIN})|{_AFTER_ESCAPE})" if re.match(_PLAIN, self.text) else ""
-        end = rf"(?!{_PLAIN}){_NO_LETTER_NEXT}" if re.match(_PLAIN, self.text[-1:]) else ""
-        return re.compile(f"{start}{body}{end}", re.IGNORECASE)
+        return pattern(self.text)
 
     @cached_property
     def word(self) -> str:
         """The longest plain run of it, for a first look that a database makes; empty where there is none."""
-        # A letter that an accent may be written behind stands in both forms; only signs beyond ASCII are in neither.
-        return max(re.findall(r"[A-Za-z0-9]+", self.text), key=len, default="")
+        return plain_run(self.text)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """All its plain runs, which stand in whatever holds it unless a sign that nobody sees cuts one."""
+        return plain_runs(self.text)
 
     def may_be_in(self, text: str) -> bool:
         """Whether the text can stand there, judged by its longest plain run alone."""
@@ -80,14 +89,14 @@ class Phrase:
         return " ".join(text[max(0, found.start() - around) : found.end() + around].split())
 
     def without(self, text: str) -> str:
-        """Return a text with a mark in its place. One that is JSON itself stays JSON."""
+        """Return a text with a mark in its place. One that is JSON itself stays JSON, also of several values."""
         if text[:1] in "{[" and text[-1:] in "}]":
             try:
-                inner = json.loads(text)
-                changed = self.redacted(inner, free=True)
-                return text if changed == inner else json.dumps(changed, ensure_ascii=False)
+                values = list(_values(text))
             except (ValueError, RecursionError):  # no JSON, or nested deeper than anybody reads
                 return self._pattern.sub(FORGOTTEN, text)
+            changed = [self.redacted(one, free=not _is_record(one)) for one in values]
+            return text if changed == values else "".join(json.dumps(one, ensure_ascii=False) for one in changed)
         return self._pattern.sub(FORGOTTEN, text)
 
     def in_record(self, text: str) -> str:
@@ -115,9 +124,14 @@ class Phrase:
         return self.shown(found[0]) if found else ""
 
     def redacted(self, value: Json, *, key: str = "", free: bool = False) -> Json:
-        """Return a record's JSON with a mark in its place, wherever text of people, models or tools stands."""
+        """Return a record's JSON with a mark in its place, wherever text of people, models or tools stands.
+
+        What a record works by stays: ids, names of tools and models, closed sets of words, the schema of a tool.
+        """
         if isinstance(value, str):
             return value if not free and key in _WORDS | _KEPT else self.without(value)
+        if _is_tools(value):
+            return self._described(value)
         if isinstance(value, list):
             return [self.redacted(one, key=key, free=free) for one in value]
         if isinstance(value, dict):
@@ -127,45 +141,107 @@ class Phrase:
                 said = self._pattern.sub(FORGOTTEN, name) if free else name
                 while said != name and (said in changed or said in value):
                     said += "_"
-                changed[said] = self.redacted(one, key=name, free=free or name in _FREE)
+                changed[said] = self._of_field(value, name, one, free=free)
             return changed
         if free and not isinstance(value, bool | None) and self.is_in(str(value)):
             return FORGOTTEN
         return value
 
+    def _of_field(self, holder: dict[str, Json], name: str, value: Json, *, free: bool) -> Json:
+        if not free and name == _BOUND:
+            return None if self.texts(_items(value), free=True) else value
+        key = "" if not free and _is_said(holder, name, value) else name
+        return self.redacted(value, key=key, free=free or name in _FREE)
+
+    def _described(self, value: Json) -> Json:
+        """Return a list of tools, or a part of one, with a mark in what it says of itself: a call works by the rest."""
+        if isinstance(value, list):
+            return [self._described(one) for one in value]
+        if isinstance(value, dict):
+            return {
+                name: self.without(one) if name == "description" and isinstance(one, str) else self._described(one)
+                for name, one in value.items()
+            }
+        return value
+
     def texts(self, value: Json, *, key: str = "", free: bool = False) -> list[str]:
         """Return the texts of a record's JSON in which it stands, those that ``redacted`` leaves included."""
         if isinstance(value, str):
-            return [value] if (free or key not in _WORDS) and self.without(value) != value else []
+            return [value] if (free or key not in _WORDS) and self._stands_in(value) else []
+        if _is_tools(value):
+            return list(self._of_schema(value))
         if isinstance(value, list):
             return [text for one in value for text in self.texts(one, key=key, free=free)]
         if isinstance(value, dict):
             names = [name for name in value if free and self.is_in(name)]
-            pairs = value.items()
             return names + [
-                text for name, one in pairs for text in self.texts(one, key=name, free=free or name in _FREE)
+                text
+                for name, one in value.items()
+                if free or not _is_word(value, name)
+                for text in self._texts_of_field(name, one, free=free)
             ]
         return [str(value)] if free and not isinstance(value, bool | None) and self.is_in(str(value)) else []
 
+    def _texts_of_field(self, name: str, value: Json, *, free: bool) -> list[str]:
+        if not free and name == _BOUND:
+            return self.texts(_items(value), free=True)
+        return self.texts(value, key=name, free=free or name in _FREE)
 
-def _sign(sign: str) -> str:
-    """Return what matches one sign: itself, with its accent behind it, and as JSON writes either."""
-    if sign.isascii() and sign.isalnum():
-        return sign
-    forms = dict.fromkeys(
-        form for one in (sign, sign.lower(), sign.upper()) for form in (one, unicodedata.normalize("NFD", one))
+    def _stands_in(self, text: str) -> bool:
+        """Whether it stands in a text. Where that is JSON a name or a number counts, and a record's words do not."""
+        if text[:1] in "{[" and text[-1:] in "}]":
+            with suppress(ValueError, RecursionError):
+                return any(self.texts(one, free=not _is_record(one)) for one in _values(text))
+        return self.is_in(text)
+
+    def _of_schema(self, value: Json, key: str = "") -> Iterator[str]:
+        if isinstance(value, str):
+            if key not in _SCHEMA_WORDS and self.is_in(value):
+                yield value
+        elif isinstance(value, list):
+            for one in value:
+                yield from self._of_schema(one, key)
+        elif isinstance(value, dict):
+            for name, one in value.items():
+                if name not in _SCHEMA_KEYS and self.is_in(name):
+                    yield name
+                yield from self._of_schema(one, name)
+
+
+def _values(text: str) -> Iterator[Json]:
+    """Read the JSON of a text: a value, or several behind each other as a request's messages are kept."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        while at < len(text) and text[at].isspace():
+            at += 1
+        yield value
+
+
+def _is_tools(value: Json) -> bool:
+    """Whether it is a list of tools as a model is told of them."""
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(one, dict) and one.keys() >= _TOOL for one in value)
     )
-    return f"(?:{'|'.join(form for one in forms for form in _written(one))})"
 
 
-def _written(text: str) -> Iterator[str]:
-    if text == "\\":
-        yield r"\\+"
-    elif text in ('"', "/"):
-        yield rf"\\*{re.escape(text)}"
-    else:
-        yield re.escape(text)
-    units = text.encode("utf-16-be", "surrogatepass")
-    codes = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
-    plain = text[0] if len(text) > 1 and text[0].isascii() else ""  # "e" is never packed, the accent behind it is
-    yield re.escape(plain) + "".join(rf"\\+u{code}" for code in codes[len(plain) :])
+def _items(value: Json) -> Json:
+    return value.get("items") if isinstance(value, dict) else None
+
+
+def _is_record(value: Json) -> bool:
+    return isinstance(value, dict) and value.keys() >= _MESSAGE
+
+
+def _is_said(holder: dict[str, Json], name: str, value: Json) -> bool:
+    """Whether a name or a source is somebody's words all the same: of a file, of a person, an address or a path."""
+    if name == "name":
+        return "media_type" in holder or holder.get("kind") == "person"
+    return name == "source" and isinstance(value, str) and ("/" in value or " " in value)
+
+
+def _is_word(holder: dict[str, Json], name: str) -> bool:
+    """Whether a source or a name is one of Atlas's own words, and nobody's secret."""
+    if name == "settings":
+        return True
+    return name == "source" and "dollars" in holder

@@ -57,13 +57,9 @@ class Summaries:
             return _struck(message, None if message.id == text else phrase)
 
         changed = await self._ctx.services.need(STORE).write(lambda transaction: _erase(transaction, ids, strike))
-        # A conversation that is open reads its path from memory, so its summary is put there anew.
-        conversations = self._ctx.services.need(CONVERSATIONS)
-        for message in changed:
-            path = await conversations.path(message.conversation)
-            if path and path[0].id == message.id and path[0].parts != message.parts:
-                said = [part for part in message.parts if not (isinstance(part, TextPart) and part.source == "clock")]
-                await conversations.compact(message.conversation, last=message.id, summary=said)
+        # A conversation that is open has its path, and so its summary, in memory.
+        for id in {message.conversation for message in changed}:
+            await self._ctx.services.need(CONVERSATIONS).reread(id)
 
 
 def _erase(transaction: Transaction, ids: set[str], strike: Callable[[Message], Message]) -> list[Message]:

@@ -117,7 +117,7 @@ def forget(
     """Erase a text from memory and everything made of it; it is not learned again from where it was said."""
     terminal: Terminal = context.obj
     with terminal.connect() as client:
-        found = client.request("memory.find", {"text": text})
+        found = client.request("memory.find", {"text": text}, timeout=None)  # a large home is read whole
         todo = [one for one in found["found"] if _goes(one, conversations)]
         if not json:
             if not found["found"]:
@@ -129,7 +129,7 @@ def forget(
             if not typer.confirm(f"Erase it in {len(todo)} places? This cannot be undone."):
                 raise typer.Exit(int(ExitCode.FAILED))
         # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
-        done = client.request("memory.forget", {"text": text, "conversations": conversations})
+        done = client.request("memory.forget", {"text": text, "conversations": conversations}, timeout=None)
     shown = {one["where"] for one in found["found"]}
     if json:
         _print(done)

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
+from atlas_sdk.messages import whole
 from atlas_sdk.tools import ToolError
 
 SEPARATOR = "\n§\n"
 CLOSEST = 3
 SHOWN_CHARS = 120
+_BOM = "\ufeff"
 _MARK = re.compile(r"^[ \t]*§[ \t]*$", re.MULTILINE)
 _EVEN = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′", "'"), **dict.fromkeys("‐‑‒–—―−", "-")})
 
@@ -54,7 +56,12 @@ class Applied:
 
 def parse(text: str) -> tuple[str, ...]:
     """Return the entries of a file."""
-    return tuple(entry for piece in _MARK.split(text) if (entry := piece.strip()))
+    return tuple(entry for piece in _MARK.split(normal(text)) if (entry := normal(piece)))
+
+
+def normal(text: str) -> str:
+    """Return an entry's text as a file gives it back: one kind of line end, and no mark of an encoding before it."""
+    return str(whole(text)).replace("\r\n", "\n").replace("\r", "\n").strip().strip(_BOM).strip()
 
 
 def render(entries: Sequence[str]) -> str:
@@ -78,7 +85,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -
     result, overwritten, added = list(entries), list[Overwritten](), list[str]()
     for number, operation in enumerate(operations, 1):
         where = f"Operation {number} ({operation.action})" if len(operations) > 1 else f"The {operation.action}"
-        content = operation.content.strip()
+        content = normal(operation.content)
         if operation.action != "remove":
             _check_content(content, where)
         if operation.action == "add":
@@ -86,7 +93,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -
                 result.append(content)
                 added.append(content)
             continue
-        at = _find(result, operation.old_text.strip(), where)
+        at = _find(result, normal(operation.old_text), where)
         old = result[at]
         if operation.action == "remove":
             del result[at]

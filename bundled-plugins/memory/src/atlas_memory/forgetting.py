@@ -16,12 +16,14 @@ from atlas_sdk.phrase import SHORTEST, Phrase
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE, Reading, Transaction
+from atlas_sdk.spelling import weight
 from atlas_sdk.whole_file import write_whole
 
-from . import receipts
+from . import receipts, underway
 from .files import UnreadableError, cannot_write, leftovers, read_text
 from .looking import in_files, in_tables, said_in
 from .places import every_place
+from .redaction import Conversations, Instructions
 
 if TYPE_CHECKING:
     from .slot import Slot
@@ -68,8 +70,9 @@ async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     known = [(system, one) for system in slot.systems() for one in await system.known()]
     named = next((one for _, one in known if one.id == text), None)
     text = named.text if named is not None else text
-    if len("".join(text.split())) < SHORTEST:
-        raise MisuseError(f"{text!r} is too short to look for.", hint=f"Give at least {SHORTEST} characters.")
+    if weight(text) < SHORTEST:
+        hint = f"Give at least {SHORTEST} letters, of Chinese, Japanese or Korean 2."
+        raise MisuseError(f"{text!r} is too short to look for.", hint=hint)
     phrase = Phrase(text)
     found = [_of(system, one) for system, one in known if phrase.is_in(one.text)]
     for forgetter in _forgetters(slot):
@@ -109,17 +112,28 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     """Erase a text from every place, conversations only when asked, and keep that it is not to be learned again."""
     text, found = await _asked(slot, text)
     erased = [one for one in found if one.goes(conversations=conversations)]
-    left = [one for one in found if one not in erased]
+    left = [one for one in found if not one.goes(conversations=conversations)]
     entries = [one for system in slot.systems() for one in await system.known() if Phrase(text).is_in(one.text)]
     # First, so that a crash in the middle leaves nothing that a review could teach again.
     said_in = await _said_in(slot, entries, found)
+    told = await underway.told(slot, [one.id for one in found if one.place == Instructions.name])
     now = slot.ctx.clock.now()
-    slot.forgotten.append((Phrase(text), now, conversations))
-    await slot.sources.put(said_in, now)
+    forgotten = (Phrase(text), now, conversations)
+    slot.forgotten.append(forgotten)
+    await slot.sources.put(said_in, now, told=told)
     await slot.tombstones.put([text, *(one.text for one in entries)], said_in, now)
     await _erase(slot, text, erased)
+    opened = {*told, *await underway.holding(slot, _of_conversations(erased))}
+    await underway.reread(slot, opened)
+    if conversations:
+        # What was being written meanwhile is stored when it ends, and a copy of it is redacted then.
+        left += [await _unsettled(slot, id) for id in await underway.settled(slot, sorted(opened))]
     # Once more: what follows the messages, as an index does, may have taken in again what was not redacted yet.
-    await _erase(slot, text, [one for one in (await _asked(slot, text))[1] if one.goes(conversations=conversations)])
+    again = [one for one in (await _asked(slot, text))[1] if one.goes(conversations=conversations)]
+    await _erase(slot, text, again)
+    opened |= {*await underway.holding(slot, _of_conversations(again))}
+    await underway.reread(slot, opened)
+    slot.forgotten[slot.forgotten.index(forgotten)] = (forgotten[0], slot.ctx.clock.now(), conversations)
     await receipts.drop(slot.services.need(STORE), [slot.digest(one) for one in {text, *(one.text for one in entries)}])
     await _forget_carried(slot)
     await slot.services.need(STORE).scrub()
@@ -166,6 +180,23 @@ async def _forget_carried(slot: Slot) -> None:
             )
 
     await slot.services.need(STORE).write(work)
+
+
+def _of_conversations(found: Iterable[Found]) -> list[str]:
+    """Return the traces of what conversations hold, with titles and summaries, which others look after."""
+    kinds = {"titles": "conversation:", "summaries": "message:", Conversations.name: ""}
+    return [kinds[one.place] + one.id for one in found if one.place in kinds]
+
+
+async def _unsettled(slot: Slot, id: str) -> Found:
+    return Found(
+        place=Conversations.name,
+        id=f"running:{id}",
+        where=f"conversation {await underway.title(slot, id)}, the answer under way",
+        text="",
+        by_hand=True,
+        stays="It was still being written, and may hold it. Wait for its end or stop it, then forget it once more.",
+    )
 
 
 def _places(slot: Slot) -> list[Forgetter | MemorySystem]:

@@ -17,12 +17,13 @@ from atlas_sdk.context import Clock
 from atlas_sdk.errors import StorageError
 from atlas_sdk.ids import new_id
 from atlas_sdk.memory import Known, NotTaken, Receipt
+from atlas_sdk.phrase import evened
 from atlas_sdk.records import Conversation
 from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 from atlas_sdk.whole_file import write_whole
 
-from .entries import Applied, Operation, apply, parse, render, size
+from .entries import Applied, Operation, apply, normal, parse, render, size
 from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside
 from .guidance import GUIDANCE
 from .places import USER as USER_PLACE
@@ -243,23 +244,28 @@ class Notes:
             if place is None:
                 left.append(NotTaken(known=one, why=f"{one.agent!r} is no name of an agent with notes."))
                 continue
-            text = one.text.strip()
-            if why := self._why_not(place, wanted.setdefault(place, []), text):
-                left.append(NotTaken(known=one, why=why))
-            else:
+            text = normal(one.text)
+            refused = self._why_not(place, wanted.setdefault(place, []), text)
+            if refused:
+                left.append(NotTaken(known=one, why=refused))
+            elif refused is not None:
                 wanted[place].append(text)
         for place, texts in wanted.items():
             if texts:
                 await self.write(place, [Operation("add", text) for text in texts])
         return tuple(left)
 
-    def _why_not(self, place: Place, more: Sequence[str], text: str) -> str:
+    def _why_not(self, place: Place, more: Sequence[str], text: str) -> str | None:
+        """Return why a text cannot be kept, nothing where it can, and None where it is there.
+
+        It is there in whatever lines and case: a system that keeps each thing on one line gives it back so.
+        """
         try:
             entries = self.read(place)
         except UnreadableError as error:
             return str(error)
-        if text in entries or text in more:
-            return ""
+        if evened(text) in {evened(one) for one in (*entries, *more)}:
+            return None
         if found := screen(text):
             return found.said
         operations = [Operation("add", one) for one in (*more, text)]

@@ -12,16 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+from pydantic import BaseModel, ValidationError
 
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.events import EVENT
 from atlas_sdk.memory import Trace
+from atlas_sdk.messages import Message
 from atlas_sdk.phrase import Phrase
+from atlas_sdk.records import Attachment, Call, Conversation, Effect, ModelCall, Turn
 from atlas_sdk.regular_file import read_regular
 from atlas_sdk.services.store import STORE, Reading, Transaction
 from atlas_sdk.whole_file import write_whole
 
-from .looking import files_of, in_tables, said_in
+from .looking import files_of, in_tables, printable, said_in
 
 TABLES = ("conversation", "message", "turn", "call", "effect", "model_call", "attachment", "event")
 _KEYS = {"event": "number"}
@@ -29,7 +33,23 @@ MOST_BYTES = 64 * 1024 * 1024
 """A kept file is looked through whatever its size, and written anew up to this one, which is held in memory."""
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NO_TEXT = "This kept file is no plain text, or too large, so it cannot be redacted: delete the file if it is to go."
-_WORKS_BY = "The folder, the agent or the model of a conversation is not rewritten: rename it, and begin a new one."
+_WORKS = "what it works by"
+_WORKS_BY = (
+    "The folder, the agent, the model or a tool of a conversation is not rewritten: rename it, and begin a new one."
+)
+_WOULD_BREAK = "Atlas could not read it any more without the text, so it stays: archive the conversation."
+_TOOLS = (
+    "It is in the name or the arguments of a tool, which works by them: turn off the plugin or server with the tool."
+)
+_MODELS: dict[str, type[BaseModel]] = {
+    "conversation": Conversation,
+    "message": Message,
+    "turn": Turn,
+    "call": Call,
+    "effect": Effect,
+    "model_call": ModelCall,
+    "attachment": Attachment,
+}
 
 
 class Conversations:
@@ -53,7 +73,7 @@ class Conversations:
                 for trace in _traces(table, key, data, phrase, titles)
             ]
 
-        found = await store.read(work)
+        found = _once(await store.read(work))
         files = await anyio.to_thread.run_sync(self._files, phrase)
         return (*found, *files)
 
@@ -106,11 +126,7 @@ class Instructions:
         def work(reading: Reading) -> list[Trace]:
             rows = reading.rows("SELECT id, data FROM content")
             held = [(row["id"], json.loads(row["data"])["text"]) for row in rows if phrase.may_be_in(row["data"])]
-            return [
-                Trace(id=str(id), where="atlas.db, instructions", text=phrase.shown(said))
-                for id, said in held
-                if phrase.is_in(said)
-            ]
+            return _once([trace for id, said in held for trace in _of_content(str(id), said, phrase)])
 
         return tuple(await self._ctx.services.need(STORE).read(work))
 
@@ -144,7 +160,7 @@ class Backups:
         for file in files_of(self._folder):
             # As rows, which a page of the file may cut in two, and as bytes: pages that are free, a log beside it.
             if said := _said_in(file, phrase) or said_in(file, phrase):
-                name = file.relative_to(self._folder).as_posix()
+                name = printable(file.relative_to(self._folder))
                 found.append(Trace(id=name, where=f"backups/{name}", text=said, asked=True))
         return tuple(found)
 
@@ -153,7 +169,7 @@ class Backups:
 
     def _erase(self, names: set[str]) -> None:
         for file in files_of(self._folder):
-            if (name := file.relative_to(self._folder).as_posix()) in names:
+            if (name := printable(file.relative_to(self._folder))) in names:
                 try:
                     file.unlink(missing_ok=True)
                 except OSError as error:
@@ -204,19 +220,53 @@ def _rows(reading: Reading, table: str, phrase: Phrase) -> Iterator[tuple[Any, A
 
 def _traces(table: str, key: Any, data: Any, phrase: Phrase, titles: dict[str, str]) -> Iterator[Trace]:
     texts = phrase.texts(data)
-    kept = phrase.texts(phrase.redacted(data)) if texts else []
-    where = _where(table, data, titles)
-    if len(texts) > len(kept):
-        text = phrase.shown(next(one for one in texts if one not in kept))
+    if not texts:
+        return
+    where, after = _where(table, data, titles), phrase.redacted(data)
+    if not _is_whole(table, after):
+        yield Trace(id=f"kept:{table}:{key}", where=where, text=phrase.shown(texts[0]), stays=_WOULD_BREAK)
+        return
+    kept = phrase.texts(after)
+    if after != data:
+        text = phrase.shown(next((one for one in texts if one not in kept), texts[0]))
         yield Trace(id=f"{table}:{key}", where=where, text=text, asked=not _is_summary(data))
     if kept:
-        yield Trace(id=f"kept:{table}:{key}", where=f"{where}, what it works by", text=kept[0], stays=_WORKS_BY)
+        yield Trace(id=f"kept:{table}:{key}", where=f"{where}, {_WORKS}", text=kept[0], stays=_WORKS_BY)
+
+
+def _of_content(id: str, said: str, phrase: Phrase) -> Iterator[Trace]:
+    after = phrase.without(said)
+    if after != said:
+        yield Trace(id=id, where="atlas.db, instructions", text=phrase.shown(said))
+    if left := phrase.held_in(after):
+        yield Trace(id=f"kept:{id}", where=f"atlas.db, lists of tools, {_WORKS}", text=left, stays=_TOOLS)
+
+
+def _once(traces: Sequence[Trace]) -> list[Trace]:
+    """Return traces with what stays named once for each place and text: a tool's name is in every call of it."""
+    return list({(one.where, one.text, one.stays) if one.stays else one.id: one for one in reversed(traces)}.values())[
+        ::-1
+    ]
+
+
+def _is_whole(table: str, data: Any) -> bool:
+    """Whether a record can still be read as what it is."""
+    try:
+        if table == "event":
+            EVENT.validate_json(json.dumps(data))
+        else:
+            _MODELS[table].model_validate_json(json.dumps(data))
+    except ValidationError:
+        return False
+    return True
 
 
 def _redact(transaction: Transaction, table: str, key: str, phrase: Phrase) -> None:
     name = _KEYS.get(table, "id")
     for row in transaction.rows(f"SELECT data FROM {table} WHERE {name} = :key", key=key):
-        _put(transaction, table, name, key, phrase.redacted(json.loads(row["data"])))
+        after = phrase.redacted(json.loads(row["data"]))
+        if _is_whole(table, after):
+            _put(transaction, table, name, key, after)
 
 
 def _put(transaction: Transaction, table: str, name: str, key: str, data: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -60,6 +60,8 @@ class Slot:
         """What the self-check of this start found."""
         self.untold = False
         """Whether no conversation was told of it yet."""
+        self.began = datetime.min.replace(tzinfo=UTC)
+        """When this Atlas started: what an earlier one left open is under way no more."""
         self.forgotten: list[tuple[Phrase, datetime, bool]] = []
         """What was forgotten since this start, when, and whether in conversations, too. It is kept nowhere else."""
 
@@ -173,6 +175,7 @@ class Slot:
 
     async def start(self) -> None:
         """Write the soul of a new home, and compare what was acknowledged with what is there."""
+        self.began = self.ctx.clock.now()
         await anyio.to_thread.run_sync(self.soul.start)
         if self.system == self.notes.name:
             await self._compare(self.notes)

@@ -25,33 +25,38 @@ class Sources:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def put(self, conversations: Sequence[str], now: datetime) -> None:
-        """Keep that something that had been said in these was forgotten."""
+    async def put(self, conversations: Sequence[str], now: datetime, *, told: Sequence[str] = ()) -> None:
+        """Keep that something that had been said in these was forgotten, or had been known in those ``told``."""
+        every = {**dict.fromkeys(told, 1), **dict.fromkeys(conversations, 0)}
 
         def work(transaction: Transaction) -> None:
-            for conversation in conversations:
+            for conversation, known in every.items():
                 transaction.run(
-                    "INSERT INTO memory_forgotten_source (conversation, at) VALUES (:conversation, :at) "
-                    "ON CONFLICT (conversation) DO UPDATE SET at = excluded.at",
+                    "INSERT INTO memory_forgotten_source (conversation, at, told) VALUES (:conversation, :at, :told) "
+                    "ON CONFLICT (conversation) DO UPDATE SET at = excluded.at, told = MIN(told, excluded.told)",
                     conversation=conversation,
                     at=now.isoformat(),
+                    told=known,
                 )
 
         await self._services.need(STORE).write(work)
 
     async def teaches(self, text: str, messages: Sequence[Message]) -> bool:
-        """Whether a text may come from messages that taught what was forgotten, and not from what was said since."""
+        """Whether a text may come from messages that taught what was forgotten, and not from what was said since.
+
+        Where it was only among what the agent knew, what people said there all the same is theirs to be learned.
+        """
         rows = await self._services.need(STORE).read(
-            lambda reading: reading.rows("SELECT conversation, at FROM memory_forgotten_source")
+            lambda reading: reading.rows("SELECT conversation, at, told FROM memory_forgotten_source")
         )
-        when = {str(row["conversation"]): datetime.fromisoformat(row["at"]) for row in rows}
-        old = [one for one in messages if one.conversation in when and one.created_at <= when[one.conversation]]
-        if not old:
+        when = {str(row["conversation"]): (datetime.fromisoformat(row["at"]), bool(row["told"])) for row in rows}
+        before = [one for one in messages if one.conversation in when and one.created_at <= when[one.conversation][0]]
+        if not before:
             return False
-        before = {one.id for one in old}
-        said = words(text)
-        anew = _share(said, [one for one in messages if one.id not in before])
-        return anew < ANEW_SHARE or anew < _share(said, old)
+        old = [one for one in before if not when[one.conversation][1]]
+        said, taught = words(text), {one.id for one in old}
+        anew = _share(said, [one for one in messages if one.id not in taught])
+        return anew < ANEW_SHARE or (bool(old) and anew < _share(said, old))
 
 
 def _share(said: frozenset[str], messages: Sequence[Message]) -> float:

@@ -36,5 +36,12 @@ SCHEMA = Schema(
                 "ALTER TABLE memory_proposals ADD COLUMN note TEXT NOT NULL DEFAULT ''",
             ),
         ),
+        Migration(
+            3,
+            (
+                # 1 where it had not been said, but been among what the agent knew.
+                "ALTER TABLE memory_forgotten_source ADD COLUMN told INTEGER NOT NULL DEFAULT 0",
+            ),
+        ),
     )
 )

@@ -9,13 +9,15 @@ from datetime import datetime
 
 from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE, Reading, Transaction
+from atlas_sdk.spelling import DENSE, weight
 
 from .key import Key
 
 MOST_WORDS = 400
 SHORTEST_WORDS = 3
 _WORD = re.compile(r"\w+")
-_TELLING = re.compile(r"(?:(?<!\w)[-−+$€£¥](?=\d))?\w+(?:[+#]+(?!\w)|(?<=\d)[%°])?")
+_TELLING = re.compile(rf"(?:(?<!\w)[-−+$€£¥](?=\d))?[^\W{DENSE}]+(?:[+#]+(?!\w)|(?<=\d)[%°])?|[{DENSE}]")
+"""A sign of a script that has no spaces is a word of its own, so that a name is found inside a sentence."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ class Tombstones:
 
 def _tells(words: Sequence[str]) -> bool:
     """Whether words are enough to know a text by: what is left of "C++" is in too many others."""
-    return len("".join(words)) >= SHORTEST_WORDS
+    return weight("".join(words)) >= SHORTEST_WORDS
 
 
 def _within(inner: tuple[int, int, str, datetime], outer: tuple[int, int, str, datetime]) -> bool:

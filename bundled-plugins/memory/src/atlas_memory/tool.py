@@ -12,7 +12,7 @@ from atlas_sdk.screening import screen
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
-from .entries import Action, Operation, usage
+from .entries import Action, Operation, normal, usage
 from .notes import Written
 from .places import Place, has_memory, place_of
 from .provenance import Provenance
@@ -192,7 +192,8 @@ def _operation(given: Any, number: int) -> Operation:
     if action not in _ACTIONS:
         raise ToolError(f"Nothing was saved. Operation {number} needs an action: {', '.join(_ACTIONS)}.")
     content = given.get("content") or given.get("new_text") or ""
-    return Operation(action, str(content), str(given.get("old_text") or ""))
+    # As a file gives it back, before anything looks at it: a line end must hide no separator.
+    return Operation(action, normal(str(content)), normal(str(given.get("old_text") or "")))
 
 
 def _said(target: str, place: Place, operations: Sequence[Operation], written: Written) -> str:

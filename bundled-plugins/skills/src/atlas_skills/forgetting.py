@@ -67,11 +67,12 @@ class SkillsForgetter:
             for name in sorted([*folders, *names]):
                 if phrase.is_in(name):
                     where = self._where(Path(here) / name)
-                    yield Trace(id=f"kept:{where}", where=f"the name {where}", text=name, stays=_NAME)
+                    yield Trace(id=f"kept:{where}", where=f"the name {where}", text=where, stays=_NAME)
             folders[:] = [name for name in folders if not phrase.is_in(name)]
 
     def _where(self, path: Path) -> str:
-        return path.relative_to(self._library.ctx.home).as_posix()
+        # A name may have bytes that are no text, which cannot be sent.
+        return os.fsencode(path.relative_to(self._library.ctx.home).as_posix()).decode("utf-8", "replace")
 
     def _erase(self, text: str, names: Sequence[str]) -> None:
         phrase, wanted = Phrase(text), set(names)

@@ -111,12 +111,19 @@ async def _announce(library: Library) -> None:
 
 
 async def _why_not_learned(library: Library, operations: Sequence[Operation], conversation: str) -> str:
-    """Return why a review may not write what it would: what the user had forgotten comes back in no skill."""
-    memory = library.ctx.services.get(MEMORY)
+    """Return why a review may not write what it would: what the user had forgotten comes back in no skill.
+
+    Not in its own words, and not in others from where it had been said.
+    """
+    memory, conversations = library.ctx.services.get(MEMORY), library.ctx.services.get(CONVERSATIONS)
+    if memory is None or conversations is None:
+        return ""
     texts = [text for one in operations for text in (one.content, one.new_string, one.file_content) if text]
-    for text in texts if memory is not None else ():
-        assert memory is not None
+    path = await conversations.path(conversation, whole=True) if texts else ()
+    for text in texts:
         if why := await memory.may_learn(text, conversation=conversation, review=True):
+            return why
+        if why := await memory.may_learn_from(text, path):
             return why
     return ""
 

@@ -85,6 +85,13 @@ class ConversationsService(Protocol):
     async def path(self, id: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:
         """Return the messages up to the head: what the model is sent, or with ``whole`` all that was ever said."""
 
+    async def reread(self, id: str) -> None:
+        """Take what the store holds of a conversation in place of what is in memory: something was redacted there.
+
+        Harmless while a turn runs: its next request is made of what was read. A step that is under way goes on with
+        what it began with, so whoever redacts waits for it, or does both again after.
+        """
+
     async def compact(self, id: str, *, last: str, summary: Sequence[Part]) -> Checkpoint:
         """Archive the messages up to ``last`` behind one message of ``summary``, which the model reads in their place.
 

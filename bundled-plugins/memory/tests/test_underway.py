@@ -1,0 +1,170 @@
+"""Forgetting while conversations are open: nothing that is in memory, or still being written, brings the words back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas_memory import underway
+from atlas_sdk.forks import forked
+from atlas_sdk.homes import Home
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Message, Sender, TextPart
+from atlas_sdk.providers import ModelRequest
+from atlas_sdk.records import Origin
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.models import MODELS
+from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Reply, call
+
+from .conftest import Model, OpenApp, ask, slot_of, start, turn
+from .test_forgetting import SECRET, left_on_disk
+
+pytestmark = pytest.mark.anyio
+PERSON = Sender(kind="person")
+
+
+class Held:
+    """Makes the answers of a model wait until they are let go; ``begun`` says that one was asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self.begun, self.done, self._go = anyio.Event(), anyio.Event(), model.provider.stream
+        model.provider.stream = self._stream  # type: ignore[method-assign]
+
+    async def _stream(self, *given: Any) -> Any:
+        self.begun.set()
+        await self.done.wait()
+        return await self._go(*given)
+
+
+async def test_an_open_conversation_is_read_anew_with_its_title(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Hello.", "And?")
+        await turn(app, id, f"I collect {SECRET}.")
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        path = await app.services.need(CONVERSATIONS).path(id)
+        await turn(app, id, "Go on.")
+        record = await app.services.need(CONVERSATIONS).get(id)
+
+    assert not [message for message in path if SECRET in message.text()]
+    assert record.title == "I collect [forgotten]."
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_a_message_that_waits_for_its_turn_is_read_anew(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        held = Held(model)
+        model.provider.add("One.", "Two.")
+        await conversations.send(id, [TextPart(text="First.")], sender=PERSON)
+        await held.begun.wait()
+        await conversations.send(id, [TextPart(text=f"Then {SECRET}.")], sender=PERSON, delivery="queue")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: ask(app, "memory.forget", text=SECRET, conversations=True))
+            await anyio.wait_all_tasks_blocked()
+            held.done.set()
+        await conversations.wait(id)
+        path = await conversations.path(id)
+
+    assert [message.text() for message in path if message.sender.kind == "person"][-1] == "Then [forgotten]."
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_what_a_plugin_asks_after_it_holds_it_no_more(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        slot_of(app).ctx.clock.advance(minutes=1)
+        now = slot_of(app).ctx.clock.now()
+        said = TextPart(text=f"They spoke of {SECRET}. Sum it up.", trust="outside", source="conversation")
+        sender = Sender(kind="notice", name="compaction")
+        message = Message(
+            id=new_id(), conversation=id, parent=None, role="user", sender=sender, parts=(said,), created_at=now
+        )
+        provider, chosen = await app.services.need(MODELS).choose("", "")
+        model.provider.add("A summary.")
+        await app.services.need(MODELS).ask(
+            ModelRequest(
+                provider=provider.id,
+                model=chosen.id,
+                instructions="",
+                tools=(),
+                messages=(message,),
+                conversation=id,
+                purpose="compaction",
+            ),
+            lambda _: None,
+        )
+
+    assert model.provider.requests[-1].messages[0].text() == "They spoke of [forgotten]. Sum it up."
+
+
+async def test_an_answer_that_is_being_written_is_waited_for(opened: OpenApp, model: Model, atlas_home: Home) -> None:
+    done: list[Any] = []
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        held = Held(model)
+        model.provider.add(f"The {SECRET} is a fish.")
+        await conversations.send(id, [TextPart(text=f"What is a {SECRET}?")], sender=PERSON)
+        await held.begun.wait()
+
+        async def forget() -> None:
+            done.append(await ask(app, "memory.forget", text=SECRET, conversations=True))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(forget)
+            await anyio.sleep(2 * underway.LOOK_SECONDS)
+            held.done.set()
+        path = await conversations.path(id)
+
+    assert done[0]["left"] == []
+    assert path[-1].text() == "The [forgotten] is a fish."
+    assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_an_answer_that_takes_too_long_is_named(
+    opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(underway, "WAIT_SECONDS", 0.1)
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        held = Held(model)
+        model.provider.add("A fish.")
+        await conversations.send(id, [TextPart(text=f"What is a {SECRET}?")], sender=PERSON)
+        await held.begun.wait()
+        done = await ask(app, "memory.forget", text=SECRET, conversations=True)
+        held.done.set()
+        await conversations.wait(id)
+
+    assert [one["where"] for one in done["left"]] == ["conversation 'What is a [forgotten]?', the answer under way"]
+    assert "then forget it once more" in done["left"][0]["stays"]
+
+
+async def test_a_review_that_takes_too_long_is_stopped(
+    opened: OpenApp, model: Model, atlas_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(underway, "WAIT_SECONDS", 0.1)
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        model.provider.add("I see.")
+        await turn(app, id, f"I collect {SECRET}.")
+        now = slot_of(app).ctx.clock.now()
+        made, records = forked(await conversations.get(id), (), origin=Origin(kind="review"), now=now)
+        await app.services.need(STORE).commit(records)
+        held = Held(model)
+        model.provider.add(Reply(calls=(call("memory", {"target": "user", "action": "add", "content": SECRET}),)))
+        notice = Sender(kind="notice", name="background_review")
+        await conversations.send(made.id, [TextPart(text="Review.", trust="agent")], sender=notice)
+        await held.begun.wait()
+        done = await ask(app, "memory.forget", text=SECRET, conversations=True)
+        running = await conversations.running(made.id)
+        held.done.set()
+
+    assert done["left"] == []
+    assert running is None
+    assert left_on_disk(atlas_home.folder) == []
