@@ -19,7 +19,7 @@ from atlas_sdk.events import PluginChanged
 from atlas_sdk.homes import Home
 from atlas_sdk.hooks import Observer
 from atlas_sdk.hooks_apart import apart
-from atlas_sdk.loading import Loading
+from atlas_sdk.loading import Beside, Loading
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.services.folders import FOLDERS
 from atlas_sdk.services.plugins import PluginRow, PluginState
@@ -71,8 +71,7 @@ class Plugins:
         self._start = start
         self._lock = anyio.Lock()
         self._stale = False
-        self._coming: set[str] = set()
-        self._all_came = anyio.Event()
+        self._beside = Beside()
         self.manager = Manager()
         self.why: dict[str, str] = {}
         self._look()
@@ -136,8 +135,7 @@ class Plugins:
             and self._choices.consented(manifest)
         ]:
             tried.update(manifest.name for manifest in ready)
-            self._coming = {manifest.name for manifest in ready if manifest.source != "bundled"}
-            self._all_came = anyio.Event()
+            self._beside.expect(manifest.name for manifest in ready if manifest.source != "bundled")
             async with anyio.create_task_group() as group:
                 for manifest in ready:
                     if manifest.source == "bundled":
@@ -149,20 +147,15 @@ class Plugins:
         bundled = manifest.source == "bundled"
         try:
             with self._loading.of(manifest):
-                try:
-                    with anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS) as limit:
-                        await self._load(manifest)
-                finally:
-                    self._coming.discard(manifest.name)
-                    if not self._coming:
-                        self._all_came.set()
+                limit = anyio.move_on_after(None if bundled else 2 * LOAD_SECONDS)
+                with self._beside.coming(manifest.name), limit:
+                    await self._load(manifest)
                 if limit.cancelled_caught:
                     self._unregister(manifest)
                     self._break(manifest.name, f"It took over {2 * LOAD_SECONDS:.0f} seconds to start.")
                 elif not bundled:
                     self._stale = True
-                    with anyio.move_on_after(GATHER_SECONDS):
-                        await self._all_came.wait()
+                    await self._beside.rest(GATHER_SECONDS)
                     if self._stale:  # else one that came on beside it was quicker
                         self._rebuild()
         except PluginFailed as failed:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import anyio
 
 from .errors import AtlasError
 from .homes import Home
@@ -79,6 +81,33 @@ class Loading:
     def _forget(self, folder: Path, name: str) -> None:
         with suppress(OSError):
             (folder / Path(name).name).unlink()  # what is broken may have a name with a folder in it
+
+
+class Beside:
+    """Plugins that are loaded side by side: one that has come waits a little for the rest."""
+
+    def __init__(self) -> None:
+        self._coming: set[str] = set()
+        self._all_came = anyio.Event()
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Say who is loaded next."""
+        self._coming, self._all_came = set(names), anyio.Event()
+
+    @contextmanager
+    def coming(self, name: str) -> Iterator[None]:
+        """Load one in the block; whether it comes or fails, nobody waits for it after."""
+        try:
+            yield
+        finally:
+            self._coming.discard(name)
+            if not self._coming:
+                self._all_came.set()
+
+    async def rest(self, seconds: float) -> None:
+        """Return once all have come, or after so long."""
+        with anyio.move_on_after(seconds):
+            await self._all_came.wait()
 
 
 @contextmanager
