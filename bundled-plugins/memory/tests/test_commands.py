@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from atlas_memory.cli import memory as memory_command
-from atlas_sdk.errors import MisuseError
+from atlas_sdk.errors import ExitCode, NeedsConsentError
 
 PROPOSAL = {
     "id": "p1",
@@ -24,7 +24,7 @@ PROPOSAL = {
     "why": "It no longer fits.",
 }
 FOUND = [
-    {"place": "notes", "id": "n1", "where": "notes, your profile", "text": "Tea.", "asked": False, "by_hand": False},
+    {"place": "notes", "id": "n1", "where": "notes, your profile", "text": "Likes tea,\nand coffee.", "asked": False, "by_hand": False, "whole": True},
     {"place": "conversations", "id": "message:1", "where": "conversation 'Tea', messages", "text": "Tea.", "asked": True, "by_hand": False},
     {"place": "soul", "id": "soul", "where": "SOUL.md", "text": "Tea.", "asked": False, "by_hand": True},
 ]  # fmt: skip
@@ -85,18 +85,32 @@ def test_the_others_say_what_they_did(terminal: Terminal) -> None:
     assert "Not carried: Long. (It is too long.)" in run(terminal, "use", "facts")
 
 
-def test_forgetting_shows_and_asks_first(terminal: Terminal) -> None:
-    with pytest.raises(MisuseError, match="Nothing was erased"):
+def test_forgetting_shows_what_goes_whole_and_asks_first(terminal: Terminal) -> None:
+    with pytest.raises(NeedsConsentError) as asked:
         run(terminal, "forget", "tea")
     said = run(terminal, "forget", "tea", "--yes")
 
+    assert str(asked.value) == "Nothing was erased yet. Erasing cannot be undone; add --yes."
     assert said.splitlines() == [
-        "notes, your profile",
+        "notes, your profile (the whole entry goes)",
+        "  - Likes tea, and coffee.",
         "conversation 'Tea', messages (stays; erase it with --conversations)",
+        "  - Tea.",
         "SOUL.md (your own file: edit it yourself)",
-        "Erased in 1 places.",
+        "Erased in 1 place.",
     ]
     assert terminal.asked[-1] == ("memory.forget", {"text": "tea", "conversations": False})
+
+
+def test_forgetting_as_json_shows_what_would_go_and_erases_nothing(terminal: Terminal) -> None:
+    app = typer.Typer()
+    app.add_typer(memory_command, name="memory")
+    result = CliRunner().invoke(app, ["memory", "forget", "tea", "--json"], obj=terminal)
+
+    assert json.loads(result.stdout) == ANSWERS["memory.find"]
+    assert isinstance(result.exception, NeedsConsentError)
+    assert result.exception.exit_code == ExitCode.NEEDS_CONSENT
+    assert [method for method, _ in terminal.asked] == ["memory.find"]
 
 
 def test_screening_reads_lines_and_needs_no_server(terminal: Terminal) -> None:

@@ -45,6 +45,11 @@ def words(text: str, most: int) -> str:
     return whole if len(whole) <= most else f"{whole[: most - 1]}…"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: "1 place", "3 places"; ``many`` where the plural is no s at the end."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def folded(text: str, *, width: int, indent: str) -> str:
     """Return all of a text that is one line, folded and indented, so that no part of it begins where our lines do."""
     import textwrap

@@ -16,6 +16,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import Event, Noticed, PluginChanged, SettingChanged
 from atlas_sdk.ids import new_id
 from atlas_sdk.in_process import ONE_COMMAND
+from atlas_sdk.plain_text import counted
 from atlas_sdk.services.channels import CHANNELS, ChannelRow
 from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME, Added
@@ -270,7 +271,7 @@ class Channels:
         """Say which channels do not run, and what could not be delivered."""
         said = [f"{row.name}: {row.why}" for row in await self.list() if row.state == "failed"]
         for channel, count in sorted((await self._outbox.failures()).items()):
-            said.append(f"{channel}: {count} messages could not be delivered.")
+            said.append(f"{channel}: {counted(count, 'message')} could not be delivered.")
         return Finding("warning", " ".join(said)) if said else Finding("ok", "Every channel that is on runs.")
 
 

@@ -9,7 +9,7 @@ import typer
 
 from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import ExitCode
-from atlas_sdk.plain_text import one_line, plain, plain_json
+from atlas_sdk.plain_text import counted, one_line, plain, plain_json
 
 resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -61,7 +61,7 @@ def _said(outcome: dict[str, Any]) -> str:
     if outcome["how"] != "reviewed":
         return one_line(f"{name}: {_HOW[outcome['how']]}.")
     counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
-    messages = "1 message" if outcome["messages"] == 1 else f"{outcome['messages']} messages"
+    messages = counted(outcome["messages"], "message")
     lines = [f"{name}: {messages} read, {counts or 'nothing to save'}.", *(f"  {one}" for one in outcome["refused"])]
     return "\n".join(map(one_line, lines))
 

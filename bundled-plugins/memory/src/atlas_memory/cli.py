@@ -9,11 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode, MisuseError
-from atlas_sdk.plain_text import one_line, plain_json
+from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError
+from atlas_sdk.plain_text import counted, one_line, plain_json
 
 memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MOST_SHOWN = 10
+"""So many texts are shown of one place; of what goes whole, every one."""
 Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it.")]
 
 
@@ -96,7 +98,10 @@ def use(
         print(one_line(f"{system} is in use already."))
         return
     print(
-        one_line(f"{done['system']} is in use now; {done['carried']} things were carried across from {done['before']}.")
+        one_line(
+            f"{done['system']} is in use now; {counted(done['carried'], 'thing was', 'things were')} carried across "
+            f"from {done['before']}."
+        )
     )
     for one in done["not_carried"]:
         print(one_line(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})"))
@@ -124,9 +129,11 @@ def forget(
                 print("It was found nowhere.")
             _show(found["found"], conversations)
         if todo and not yes:
-            if not sys.stdin.isatty():
-                raise MisuseError("Nothing was erased: this cannot be undone.", hint="Say --yes to erase it.")
-            if not typer.confirm(f"Erase it in {len(todo)} places? This cannot be undone."):
+            if json or not sys.stdin.isatty():
+                if json:
+                    _print(found)
+                raise NeedsConsentError("Nothing was erased yet.", hint="Erasing cannot be undone; add --yes.")
+            if not typer.confirm(f"Erase it in {counted(len(todo), 'place')}? This cannot be undone."):
                 raise typer.Exit(int(ExitCode.FAILED))
         # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
         done = client.request("memory.forget", {"text": text, "conversations": conversations})
@@ -136,7 +143,7 @@ def forget(
         return
     _show([one for one in done["left"] if one["where"] not in shown], conversations)
     if todo:
-        print(one_line(f"Erased in {len(done['erased'])} places."))
+        print(one_line(f"Erased in {counted(len(done['erased']), 'place')}."))
     elif found["found"]:
         print("Nothing was erased. It is not learned again from where it was said.")
 
@@ -146,19 +153,31 @@ def _goes(found: dict[str, Any], conversations: bool) -> bool:
 
 
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:
-    counts: dict[str, int] = {}
+    """Say each place once, with the texts that stand there and were not shown before: an entry whole, as it goes."""
+    places: dict[str, list[dict[str, Any]]] = {}
     for one in found:
-        note = ""
-        if one.get("stays"):
-            note = f" (stays: {one['stays'].rstrip('.')})"
-        elif one["by_hand"]:
-            note = " (your own file: edit it yourself)"
-        elif one["asked"] and not conversations:
-            note = " (stays; erase it with --conversations)"
-        line = f"{one['where']}{note}"
-        counts[line] = counts.get(line, 0) + 1
-    for line, count in counts.items():
-        print(one_line(line if count == 1 else f"{line}, {count} places"))
+        places.setdefault(f"{one['where']}{_note(one, conversations)}", []).append(one)
+    seen: set[str] = set()
+    for line, held in places.items():
+        print(one_line(line if len(held) == 1 else f"{line}, {counted(len(held), 'place')}"))
+        new = dict.fromkeys(one["text"] for one in held if one["text"] and one["text"] not in seen)
+        seen |= new.keys()
+        whole = {one["text"] for one in held if one.get("whole")}
+        shown = [text for at, text in enumerate(new) if text in whole or at < MOST_SHOWN]
+        for text in shown:
+            print(one_line(f"  - {' '.join(text.split())}"))
+        if len(new) > len(shown):
+            print(f"  … and {len(new) - len(shown):,} more")
+
+
+def _note(found: dict[str, Any], conversations: bool) -> str:
+    if found.get("stays"):
+        return f" (stays: {found['stays'].rstrip('.')})"
+    if found["by_hand"]:
+        return " (your own file: edit it yourself)"
+    if found["asked"] and not conversations:
+        return " (stays; erase it with --conversations)"
+    return " (the whole entry goes)" if found.get("whole") else ""
 
 
 @memory.command("screen")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.plain_text import one_line, plain_json
+from atlas_sdk.plain_text import counted, one_line, plain_json
 
 skills = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 _SHOWN_CHARS = 80
@@ -45,7 +45,7 @@ def versions(context: typer.Context, name: Name, bot: Bot = "", json: Json = Fal
         _print(found["versions"])
         return
     for one in found["versions"]:
-        print(one_line(f"{one['id']}  {one['at']}  {one['files']} {'file' if one['files'] == 1 else 'files'}"))
+        print(one_line(f"{one['id']}  {one['at']}  {counted(one['files'], 'file')}"))
     if not found["versions"]:
         print(f"No version of {name} is kept: it was not changed yet.")
 
