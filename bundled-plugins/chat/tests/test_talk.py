@@ -15,6 +15,7 @@ from atlas_sdk.client import Notification
 from atlas_sdk.errors import ExitCode, NotFoundError
 
 HERE = "c1"
+CHANGE = {"kind": "proposal", "name": "MEMORY.md", "proposal": "p1", "diff": "- Old.\n+ New."}
 
 
 class ScriptedServer:
@@ -249,14 +250,15 @@ def test_what_a_review_did_is_said_in_a_line() -> None:
 
 def test_a_reviews_line_comes_with_its_diff_and_a_notice_is_no_part_of_the_answer() -> None:
     screen, out, talk = text_screen()
-    changes = [{"kind": "profile", "name": "USER.md", "diff": "+ Likes tea."}, {"name": "MEMORY.md", "proposal": "p1"}]
+    changes = [{"kind": "profile", "name": "USER.md", "diff": "+ Likes tea."}, CHANGE]
     screen.show(event("notice.given", text="Trimmed older conversation history."))
     screen.show(event("review.summary", line="User profile updated", changes=changes))
 
     assert out.getvalue() == ""
     assert talk.getvalue() == (
         "Trimmed older conversation history.\n"
-        "User profile updated\nUSER.md:\n+ Likes tea.\nMEMORY.md waits for you: atlas memory approve p1\n"
+        "User profile updated\nUSER.md:\n+ Likes tea.\nMEMORY.md waits for you:\n- Old.\n+ New.\n"
+        "Approve it: atlas memory approve p1\nDiscard it: atlas memory discard p1\n"
     )
 
 

@@ -83,7 +83,7 @@ async def test_the_tenth_message_is_followed_by_a_review_that_adds_and_proposes(
     assert [one["kind"] for one in said.changes] == ["profile", "proposal"]
     assert said.changes[0]["diff"] == "+ Prefers short answers."
     assert said.changes[1]["proposal"]
-    assert "diff" not in said.changes[1]
+    assert said.changes[1]["diff"] == "- The printer takes only PDF.\n+ The printer takes PDF and PNG."
     assert path[-1].text() == "Answer."
     assert "takes only PDF" in notes
     assert "Prefers short answers." in profile

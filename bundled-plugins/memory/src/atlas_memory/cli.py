@@ -16,7 +16,7 @@ memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_a
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_SHOWN = 10
 """So many texts are shown of one place; of what goes whole, every one."""
-Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it.")]
+Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it, or how it begins.")]
 
 
 @memory.command("list")

@@ -24,7 +24,7 @@ class Nothing(_Params):
 
 
 class ProposalId(_Params):
-    """Which proposal."""
+    """Which proposal: its id, or a beginning of it that no other has."""
 
     id: str
 
@@ -100,8 +100,7 @@ def methods(slot: Slot) -> list[Method]:
 
     async def discard(params: ProposalId, caller: Caller) -> BaseModel:
         await _only_people(caller)
-        await slot.proposals.discard(params.id)
-        return Discarded(id=params.id)
+        return Discarded(id=await slot.proposals.discard(params.id))
 
     async def use(params: SystemName, caller: Caller) -> Switched:
         await _only_people(caller)

@@ -111,7 +111,8 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if not id:
             return "Nothing to change: the memory holds it so already. Do not repeat it."
         said = f"the whole call waits for the user ({id}). {why}".rstrip()
-        return f"Proposed, not applied: {said} Do not repeat it."
+        card = [line for change in await slot.proposals.changes(id) for line in change.lines()]
+        return "\n".join([f"Proposed, not applied: {said} Do not repeat it.", *card])
     if guests and place.about == "user" and any(one.action != "add" for one in operations):
         raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
