@@ -30,6 +30,7 @@ FOUND = [
 ]  # fmt: skip
 ANSWERS: dict[str, Any] = {
     "memory.list": {"system": "notes", "known": [{"id": "note-1", "text": "Likes tea.", "about": "user", "agent": ""}]},
+    "memory.acknowledge": {"said": ["memory/USER.md was changed outside Atlas."]},
     "memory.proposals": {"proposals": [PROPOSAL]},
     "memory.approve": {"id": "p1", "file": "memory/USER.md", "overwritten": ["Old."], "entries": 1},
     "memory.discard": {"id": "p1"},
@@ -44,6 +45,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []
+        self.answers = dict(ANSWERS)
 
     @contextmanager
     def connect(self) -> Iterator[Terminal]:
@@ -51,7 +53,7 @@ class Terminal:
 
     def request(self, method: str, params: Any = None) -> Any:
         self.asked.append((method, params))
-        return ANSWERS[method]
+        return self.answers[method]
 
 
 @pytest.fixture
@@ -82,7 +84,23 @@ def test_the_others_say_what_they_did(terminal: Terminal) -> None:
     assert run(terminal, "list") == "note-1  profile   Likes tea.\n"
     assert run(terminal, "approve", "p1") == "Applied to memory/USER.md.\nGone: Old.\n"
     assert run(terminal, "discard", "p1") == "Dropped.\n"
+    assert run(terminal, "acknowledge") == "Taken as it is: memory/USER.md was changed outside Atlas.\n"
     assert "Not carried: Long. (It is too long.)" in run(terminal, "use", "facts")
+
+
+def test_a_list_says_what_is_of_one_conversation_and_what_the_model_is_not_shown(terminal: Terminal) -> None:
+    fact = {"id": "fact-1", "text": "Ships on Fridays.", "about": "work", "agent": "main"}
+    known = [
+        {**fact, "only": "conversation:telegram:1", "details": {"category": "context"}},
+        {**fact, "id": "fact-2", "only": "", "details": {"category": "directive"}},
+    ]
+    terminal.answers["memory.list"] = {"system": "facts", "known": known, "blocked": {"fact-2": "It gives orders."}}
+
+    assert run(terminal, "list").splitlines() == [
+        "fact-1  main      Ships on Fridays.  (context, only in conversation telegram:1)",
+        "fact-2  main      Ships on Fridays.  (directive)",
+        "  BLOCKED: the model is not shown it. It gives orders.",
+    ]
 
 
 def test_forgetting_shows_what_goes_whole_and_asks_first(terminal: Terminal) -> None:

@@ -28,11 +28,36 @@ def list_(context: typer.Context, json: Json = False) -> None:
         return
     for one in found["known"]:
         whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
-        print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}"))
+        print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}{_marks(one)}"))
+        if why := found.get("blocked", {}).get(one["id"]):
+            print(one_line(f"  BLOCKED: the model is not shown it. {why}"))
     for said in found.get("unread", ()):
         print(one_line(f"Not read: {said}"))
     if not found["known"]:
         print(one_line(f"Nothing is known yet. The memory system in use is {found['system']}."))
+
+
+def _marks(known: dict[str, Any]) -> str:
+    """Return what a memory system says besides of one thing: its category, and who alone may know it."""
+    details = known.get("details")
+    category = details.get("category", "") if isinstance(details, dict) else ""
+    kind, _, name = known.get("only", "").partition(":")
+    only = {"conversation": f"only in conversation {name}", "job": f"only in job {name}", "owner": f"only of {name}"}
+    marks = [one for one in (category, only.get(kind, known.get("only", ""))) if one]
+    return f"  ({', '.join(marks)})" if marks else ""
+
+
+@memory.command("acknowledge")
+def acknowledge(context: typer.Context, json: Json = False) -> None:
+    """Take the memory as it is, after you edited its files: doctor then says no more that they differ."""
+    done = _ask(context, "memory.acknowledge", {})
+    if json:
+        _print(done)
+        return
+    for said in done["said"]:
+        print(one_line(f"Taken as it is: {said}"))
+    if not done["said"]:
+        print("Nothing differs from what was saved.")
 
 
 @memory.command("proposals")

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from atlas_sdk.errors import RefusedError
 from atlas_sdk.memory import Known, NotTaken
 from atlas_sdk.methods import Caller, Method
+from atlas_sdk.screening import screen
 from atlas_sdk.services.memory import Switched
 
 from . import forgetting
@@ -43,11 +44,15 @@ class ForgetText(_Params):
 
 
 class KnownList(BaseModel):
-    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why."""
+    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why.
+
+    ``blocked`` are the ids of what the model is not shown, each with why: it looks like an attack or a secret.
+    """
 
     system: str
     known: tuple[Known, ...]
     unread: tuple[str, ...] = ()
+    blocked: dict[str, str] = {}
 
 
 class KnownThings(_Params):
@@ -74,6 +79,12 @@ class Discarded(BaseModel):
     id: str
 
 
+class Acknowledged(BaseModel):
+    """What differed from what was saved, in sentences, and is taken as it is."""
+
+    said: tuple[str, ...]
+
+
 class FoundList(BaseModel):
     """Where a text was found."""
 
@@ -85,7 +96,9 @@ def methods(slot: Slot) -> list[Method]:
     """Return the methods."""
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
-        return KnownList(system=slot.system, known=await slot.known(), unread=await slot.unread(slot.system))
+        known = await slot.known()
+        blocked = {one.id: found.said for one in known if (found := screen(one.text))}
+        return KnownList(system=slot.system, known=known, unread=await slot.unread(slot.system), blocked=blocked)
 
     async def take(params: KnownThings, caller: Caller) -> BaseModel:
         await _only_people(caller)
@@ -106,6 +119,10 @@ def methods(slot: Slot) -> list[Method]:
         await _only_people(caller)
         return await slot.use(params.system)
 
+    async def acknowledge(params: Nothing, caller: Caller) -> BaseModel:
+        await _only_people(caller)
+        return Acknowledged(said=await slot.acknowledge())
+
     async def find(params: ForgetText, caller: Caller) -> BaseModel:
         text, found = await forgetting.find(slot, params.text)
         return FoundList(text=text, found=found)
@@ -121,6 +138,7 @@ def methods(slot: Slot) -> list[Method]:
         Method("memory.approve", ProposalId, Settled, approve, "Apply a memory proposal, whole or not at all."),
         Method("memory.discard", ProposalId, Discarded, discard, "Drop a memory proposal."),
         Method("memory.use", SystemName, Switched, use, "Use another memory system and carry what is known across."),
+        Method("memory.acknowledge", Nothing, Acknowledged, acknowledge, "Take what was edited by hand as it is."),
         Method("memory.find", ForgetText, FoundList, find, "Return every place that keeps a text."),
         Method("memory.forget", ForgetText, Forgot, forget, "Erase a text from every place."),
     ]
