@@ -211,6 +211,17 @@ def test_the_answer_is_on_standard_output_and_talk_about_it_is_not() -> None:
     assert "⛔ Not run." in talk.getvalue()
 
 
+def test_a_tools_line_is_words_and_no_json() -> None:
+    screen, _, talk = text_screen()
+    operations = [{"action": "create", "name": "brew", "replace_all": True}, {"action": "delete", "name": "tea"}]
+    screen.show(event("tool.called", tool="skill_manage", arguments={"operations": operations}))
+    screen.show(event("tool.finished", outcome="ok", summary="A word and " * 12))
+
+    called, finished = talk.getvalue().splitlines()
+    assert called == "· skill_manage create brew true, delete tea"
+    assert finished.endswith("A word and…")
+
+
 def test_a_program_reads_no_answer_that_was_void() -> None:
     screen, out, talk = text_screen()
     for one in (

@@ -82,12 +82,12 @@ async def test_it_is_told_as_a_diff_and_known_by_how_its_id_begins(opened: OpenA
         dropped = await ask(app, "memory.discard", id=second[:-2])
         done = await ask(app, "memory.approve", id=first[:8])
 
-    assert said.splitlines()[1:] == [
+    assert said.splitlines()[1:-1] == [
         "- The printer takes only PDF.",
         "+ The printer takes any file.",
         "+ Paper is in the hall.",
     ]
-    assert other.splitlines()[1:] == ["- Tea is at four."]
+    assert other.splitlines()[1:-1] == ["- Tea is at four."]
     assert (dropped["id"], done["id"]) == (second, first)
 
 

@@ -117,8 +117,9 @@ class Channels:
 
     async def _need_chat(self, channel: str, chat: str) -> None:
         if channel not in {added.name for added in self._added()}:
-            known = ", ".join(sorted({added.name for added in self._added()})) or "none"
-            raise NotFoundError(f"There is no channel {channel!r}.", hint=f"Those there are: {known}.")
+            known = ", ".join(sorted({added.name for added in self._added()}))
+            hint = f"Those there are: {known}." if known else "No plugin that is on brings one."
+            raise NotFoundError(f"There is no channel {channel!r}.", hint=hint)
         if await self._chats.get(channel, chat) is None:
             said = f"Nobody who was let in has the chat {chat!r} on {channel}."
             raise NotFoundError(said, hint="They write first: atlas pairing list shows who is let in.")

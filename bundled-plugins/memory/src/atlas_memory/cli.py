@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError
+from atlas_sdk.errors import ExitCode, NeedsConsentError
 from atlas_sdk.plain_text import counted, one_line, plain_json
 
 memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
@@ -210,17 +210,23 @@ def screen_(context: typer.Context) -> None:
     """Screen texts as memory does: JSON lines on standard input ({"id", "text"}), verdicts on standard output."""
     from atlas_sdk.screening import screen
 
+    wrong = False
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue
         try:
             case = json_module.loads(line)
             text = case["text"] if isinstance(case["text"], str) else "".join(case["text"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise MisuseError(f'Line {number} is no JSON object with "id" and "text".') from error
+        except (ValueError, KeyError, TypeError):
+            said = f'Line {number} is no JSON object with "id" and "text".'
+            print(json_module.dumps({"id": None, "verdict": "error", "family": "", "error": said}), flush=True)
+            wrong = True
+            continue
         found = screen(text)
         verdict = {"id": case.get("id"), "verdict": "refuse" if found else "accept"}
         print(json_module.dumps({**verdict, "family": found.family if found else ""}), flush=True)
+    if wrong:
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:
