@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -153,7 +154,11 @@ class _Context:
         self.home = home
         self.data_folder = home
         self.services = self
+        self.clock = self
         self._module = module
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def need(self, key: Any) -> Any:
         return next((one.service for one in self._module.atlas_services(self) if one.key.name == key.name), None)

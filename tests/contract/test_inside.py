@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| `(\w+\.\w+)` \|.*\| ([a-z ]+) \|$", re.MULTILINE)
 TABLE = {
     # It decides what Atlas keeps of its owner, or answers what the owner is asked.
     "no": """
-        memory.approve memory.discard memory.forget memory.restore memory.review memory.take memory.use question.answer
+        memory.acknowledge memory.approve memory.discard memory.forget memory.restore memory.review memory.take memory.use question.answer
         resource.rollback skills.reset skills.restore skills.revert skills.share
     """,
     # It tells of the owner or acts for them. For the agent alone the gate asks where that matters; a guest is told
@@ -24,7 +24,7 @@ TABLE = {
         marketplace.update mcp.login mcp.logout mcp.reload memory.archived memory.find memory.list memory.proposals
         memory.unreviewed message.send pairing.approve pairing.forget pairing.list plugin.disable plugin.enable
         plugin.install plugin.log plugin.remove plugin.set plugin.update question.list resource.history resource.list
-        resource.show secret.check secret.delete secret.list secret.set server.token setting.change setting.list
+        resource.show review.wait secret.check secret.delete secret.list secret.set server.token setting.change setting.list
         skills.list skills.versions turn.stop usage.report
     """,
     # It tells what is installed, and nothing of anybody.

@@ -189,7 +189,7 @@ def test_a_month_ends_with_the_right_things_known_and_paid_for(
             talk(client, atlas, f"Facts, day {number}.")
         talk(client, atlas, f"Remember: {LATER}")
     settled(server)
-    atlas.run("memory", "review", "--now")
+    atlas.run("memory", "review", "--now", "--yes")
     settled(server)
     expected.append(LATER)
     assert known(atlas) == sorted(expected)

@@ -334,7 +334,7 @@ def test_commands_go_through_the_running_server(atlas: AtlasHome, model: Any) ->
     atlas.start()
     said = atlas.run("chat", "-p", "Hi")
     assert (said.returncode, said.stdout) == (0, "Through.\n")
-    assert "1 calls" in atlas.run("usage").stdout
+    assert "1 call," in atlas.run("usage").stdout
     assert atlas.run("secrets", "set", "OPENAI_API_KEY", stdin="sk-one\n").returncode == 0
     assert "OPENAI_API_KEY" in atlas.run("secrets", "list").stdout
 

@@ -15,6 +15,7 @@ from atlas_sdk.client import Notification
 from atlas_sdk.errors import ExitCode, NotFoundError
 
 HERE = "c1"
+CHANGE = {"kind": "proposal", "name": "MEMORY.md", "proposal": "p1", "diff": "- Old.\n+ New."}
 
 
 class ScriptedServer:
@@ -219,6 +220,17 @@ def test_the_answer_is_on_standard_output_and_talk_about_it_is_not() -> None:
     assert "⛔ Not run." in talk.getvalue()
 
 
+def test_a_tools_line_is_words_and_no_json() -> None:
+    screen, _, talk = text_screen()
+    operations = [{"action": "create", "name": "brew", "replace_all": True}, {"action": "delete", "name": "tea"}]
+    screen.show(event("tool.called", tool="skill_manage", arguments={"operations": operations}))
+    screen.show(event("tool.finished", outcome="ok", summary="A word and " * 12))
+
+    called, finished = talk.getvalue().splitlines()
+    assert called == "· skill_manage create brew true, delete tea"
+    assert finished.endswith("A word and…")
+
+
 def test_a_program_reads_no_answer_that_was_void() -> None:
     screen, out, talk = text_screen()
     for one in (
@@ -258,14 +270,15 @@ def test_what_a_review_did_is_said_in_a_line() -> None:
 
 def test_a_reviews_line_comes_with_its_diff_and_a_notice_is_no_part_of_the_answer() -> None:
     screen, out, talk = text_screen()
-    changes = [{"kind": "profile", "name": "USER.md", "diff": "+ Likes tea."}, {"name": "MEMORY.md", "proposal": "p1"}]
+    changes = [{"kind": "profile", "name": "USER.md", "diff": "+ Likes tea."}, CHANGE]
     screen.show(event("notice.given", text="Trimmed older conversation history."))
     screen.show(event("review.summary", line="User profile updated", changes=changes))
 
     assert out.getvalue() == ""
     assert talk.getvalue() == (
         "Trimmed older conversation history.\n"
-        "User profile updated\nUSER.md:\n+ Likes tea.\nMEMORY.md waits for you: atlas memory approve p1\n"
+        "User profile updated\nUSER.md:\n+ Likes tea.\nMEMORY.md waits for you:\n- Old.\n+ New.\n"
+        "Approve it: atlas memory approve p1\nDiscard it: atlas memory discard p1\n"
     )
 
 

@@ -26,7 +26,7 @@ async def test_a_new_file_is_made_with_its_folders_inside_an_effect(desk: Any) -
 
     path = desk.folder / "a" / "b" / "c.txt"
     assert path.read_bytes() == "hé\n".encode()
-    assert answer == f"Created {path}: 1 lines, 4 bytes."
+    assert answer == f"Created {path}: 1 line, 4 bytes."
     assert desk.host.effects == [("file", str(path), "started"), ("file", str(path), "done")]
     assert names(path.parent) == ["c.txt"]
 

@@ -108,7 +108,7 @@ class TestKept:
 
             assert gone == ""
             assert (row["id"], row["by"], row["why"]) == (id, "review", "no longer so")
-            assert done == {"id": id, "key": "city", "value": "Lives in Porto."}
+            assert done == {"id": id, "key": "city", "value": "Lives in Porto.", "was_in_use": False}
             assert "- Lives in Porto." in file.read_text()
             assert [bool(one["digest"]) for one in receipts] == [True, False, True]
             with pytest.raises(NotFoundError, match="There is no fact 'fact-none'"):

@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 
 from atlas_memory_facts import cli, facts
 from atlas_memory_facts.admission import reviewed
+from atlas_memory_facts.cli import FEW
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
-from atlas_sdk.errors import ExitCode, MisuseError, NotFoundError
+from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError, NotFoundError
+from atlas_sdk.testing.model_script import Failure
 
 from .conftest import Model, OpenApp, ask, keep, operations, start, system_of, turn
 
@@ -70,9 +72,72 @@ async def test_a_review_says_what_it_did_in_each_conversation(opened: OpenApp, m
         failed = await run(app, "review", "--now", "--json")
 
     assert waiting.stdout == f"{here} (main): reviews are off; --now reviews it all the same.\n"
-    assert done.stdout.startswith(f"{here} (main): 1 message read, 1 added.\n  It holds a secret")
+    assert done.stdout.startswith(
+        f"{here} (main): 1 message read, 1 added.\n"
+        "  added: Lives in Porto. (identity)\n"
+        "  not kept: 'key' (context): It holds a secret"
+    )
     assert nothing.stdout == "Nothing new was said since the last review.\n"
     assert (failed.exit_code, json.loads(failed.stdout)[0]["how"]) == (1, "failed")
+
+
+async def test_what_was_replaced_and_archived_is_said(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        here = await start(app)
+        city, tea = await keep(
+            app,
+            [
+                reviewed(ME, "identity", "city", "Lives in Porto.", confidence=1, source=SOURCE),
+                reviewed(ME, "preference", "tea", "Likes tea.", confidence=1, source=SOURCE),
+            ],
+        )
+        model.provider.add("Good.")
+        await turn(app, here, "I moved to Lisbon, and drink coffee.")
+        moved = {"op": "replace", "id": city, "value": "Lives in Lisbon."}
+        model.provider.add(operations(moved, {"op": "archive", "id": tea}))
+        done = await run(app, "review", "--now", "--conversation", "last")
+
+    assert done.stdout == (
+        f"{here} (main): 1 message read, 1 replaced, 1 archived.\n"
+        "  archived: Likes tea. (preference)\n"
+        "  replaced: Lives in Porto. → Lives in Lisbon. (identity)\n"
+    )
+
+
+async def talks(app: Any, model: Model, many: int) -> None:
+    for number in range(many):
+        model.provider.add("Good.")
+        await turn(app, await start(app), f"Word {number}.")
+
+
+async def test_more_than_a_few_are_reviewed_only_when_that_was_asked_for(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await talks(app, model, FEW + 1)
+        asked = await run(app, "review", "--now")
+        called = len(model.asked("memory_review"))
+        model.provider.add(*["Nothing to save."] * (FEW + 1))
+        done = await run(app, "review", "--now", "--yes")
+
+    assert isinstance(asked.exception, NeedsConsentError)
+    assert f"{FEW + 1} conversations wait: as many calls of a model, about " in str(asked.exception)
+    assert "--yes" in asked.exception.hint
+    assert called == 0
+    assert done.stdout.count("nothing to save.") == FEW + 1
+    assert f"2 of {FEW + 1}: " in done.stderr
+
+
+async def test_it_stops_where_no_model_answers(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await talks(app, model, 3)
+        model.provider.add(Failure("no_credit"))
+        stopped = await run(app, "review", "--now")
+        called = len(model.asked("memory_review"))
+
+    assert called == 1
+    assert stopped.stdout.count("failed.") == 1
+    assert str(stopped.exception) == (
+        "No model answered, so 2 conversations were left as they are. Try again: atlas memory review."
+    )
 
 
 async def test_archived_facts_are_listed_and_one_is_brought_back(opened: OpenApp, model: Model) -> None:
@@ -86,11 +151,13 @@ async def test_archived_facts_are_listed_and_one_is_brought_back(opened: OpenApp
         )
         listed = await run(app, "restore")
         done = await run(app, "restore", id)
+        again = await run(app, "restore", id)
         rows = await run(app, "restore", "--json")
 
     assert none.stdout == "No facts are archived.\n"
     assert listed.stdout == f"{id}  2026-03-02  identity    Lives in Porto. (no longer so)\n"
     assert done.stdout == "In use again: Lives in Porto.\n"
+    assert again.stdout == "It is in use: Lives in Porto.\n"
     assert json.loads(rows.stdout) == []
 
 

@@ -245,7 +245,9 @@ async def test_a_guest_is_heard_alone_and_gives_no_directive(opened: OpenApp, mo
         (kept, city) = await live(app)
 
     assert done["owner"] == "guest:telegram:7"
-    assert done["refused"] == ["A directive is the owner's to give, and a guest said this. It was not kept."]
+    assert done["refused"] == [
+        "'invoices' (directive): A directive is the owner's to give, and a guest said this. It was not kept."
+    ]
     assert (kept.key, kept.whose.owner, city.whose.owner) == ("repo", "guest:telegram:7", "guest:telegram:7")
     assert "like tea" not in read(model)
 

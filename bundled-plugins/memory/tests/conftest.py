@@ -85,15 +85,15 @@ async def remember(app: Any, model: Model, arguments: dict[str, Any], conversati
     return "\n".join(part.text for part in result.content if isinstance(part, TextPart))  # type: ignore[union-attr]
 
 
-async def ask(app: Any, method: str, **params: Any) -> Any:
-    """Call a method as a client of the user's does."""
+async def ask(app: Any, method: str, *, inside: bool = False, **params: Any) -> Any:
+    """Call a method as a client of the user's does, or as a program that Atlas runs."""
 
     class Person:
         id = "one"
         name = "test"
 
         async def is_inside(self) -> bool:
-            return False
+            return inside
 
     found = app.services.need(HOME).methods()[method]
     answer = await found.run(found.params.model_validate(params), Person())

@@ -191,10 +191,10 @@ def test_what_is_redacted_is_not_found_again(text: str, around: str) -> None:
     assert not phrase.is_in(said.replace(FORGOTTEN, "")) or phrase.is_in(around) or text.strip() in said
 
 
-@pytest.mark.parametrize("id", ["note-0123456789abcdef", "01a2b3c4-0000-7000-8000-0123456789ab"])
+@pytest.mark.parametrize("id", ["note-0123456789abcdef", "note-12", "fact-9x", "01a2b3c4-0000-7000-8000-0123456789ab"])
 async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> None:
     async with opened() as app:
-        with pytest.raises(NotFoundError, match="has the id"):
+        with pytest.raises(NotFoundError, match="and no id begins so"):
             await ask(app, "memory.forget", text=id)
 
 

@@ -69,6 +69,27 @@ async def test_a_whole_call_waits_and_is_applied_as_shown(opened: OpenApp, model
     assert left == []
 
 
+async def test_it_is_told_as_a_diff_and_known_by_how_its_id_begins(opened: OpenApp, model: Model, notes: Path) -> None:
+    async with opened() as app:
+        said = await proposed(app, model)
+        other = await proposed(app, model, {"target": "memory", "action": "remove", "old_text": "Tea"})
+        first, second = [one["id"] for one in (await ask(app, "memory.proposals"))["proposals"]]
+        with pytest.raises(MisuseError, match="2 proposals have an id that begins with"):
+            await ask(app, "memory.approve", id=first[:8])
+        with pytest.raises(NotFoundError):
+            await ask(app, "memory.approve", id=first[:3])
+        dropped = await ask(app, "memory.discard", id=second[:-2])
+        done = await ask(app, "memory.approve", id=first[:8])
+
+    assert said.splitlines()[1:-1] == [
+        "- The printer takes only PDF.",
+        "+ The printer takes any file.",
+        "+ Paper is in the hall.",
+    ]
+    assert other.splitlines()[1:-1] == ["- Tea is at four."]
+    assert (dropped["id"], done["id"]) == (second, first)
+
+
 async def test_it_is_checked_when_it_is_made(opened: OpenApp, model: Model, notes: Path) -> None:
     async with opened() as app:
         missed = await proposed(app, model, {"target": "memory", "action": "remove", "old_text": "nowhere"})

@@ -60,6 +60,11 @@ def test_a_local_server_may_be_elsewhere(tmp_path: Path) -> None:
         ("[[models]]\nid = 'x'\n", "wrong 'provider'", "provider, id"),
         ("[[models]]\nprovider = 'olama'\nid = 'x'\n", "names a provider 'olama'", "ollama"),
         ("[providers.x]\nbase_urll = 'http://x'\n", "[providers.x]", "base_url"),
+        (
+            "[[models]]\nprovider = 'x'\nid = 'x'\ncontext_window = 'big'\n",
+            "context_window takes a whole number, not 'big'.",
+            "context_window",
+        ),
         ("[providers.x]\nbase_url = 'ftp://x'\n", "wrong 'base_url'", "base_url"),
         ("[providers.openai]\nbase_url = 'http://x/v1'\n", "redefines OpenAI", "my-openai"),
         ("[providers.Ünsinn]\n", "is not valid TOML", "Correct"),

@@ -9,10 +9,13 @@ import anyio
 import pytest
 
 from atlas_review.budget import SPENT
+from atlas_review.counts import Due
+from atlas_review.owed import Owed
 from atlas_review.reviews import REVIEWS
 from atlas_sdk.events import ReviewEnded
 from atlas_sdk.hook_events import EventHook, EventHooks
 from atlas_sdk.hookspecs import hookimpl
+from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
 from atlas_sdk.records import Conversation, ModelCall, Turn
@@ -80,7 +83,7 @@ async def test_the_tenth_message_is_followed_by_a_review_that_adds_and_proposes(
     assert [one["kind"] for one in said.changes] == ["profile", "proposal"]
     assert said.changes[0]["diff"] == "+ Prefers short answers."
     assert said.changes[1]["proposal"]
-    assert "diff" not in said.changes[1]
+    assert said.changes[1]["diff"] == "- The printer takes only PDF.\n+ The printer takes PDF and PNG."
     assert path[-1].text() == "Answer."
     assert "takes only PDF" in notes
     assert "Prefers short answers." in profile
@@ -149,6 +152,43 @@ async def test_a_restart_forgets_no_count(opened: OpenApp, model: Model) -> None
         await turn(app, id, "Word 9.")
 
         assert len(await copies(app)) == 1
+
+
+@pytest.mark.parametrize(("one_command", "reviews"), [(False, 1), (True, 0)])
+async def test_a_review_that_another_process_owes_is_taken_up_where_the_home_stays_open(
+    opened: OpenApp, model: Model, one_command: bool, reviews: int
+) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, 1)
+        await Owed(app.services).put(id, Due(memory=True))
+    model.provider.add("Nothing to save.")
+    kept = ONE_COMMAND.set(one_command)
+    try:
+        async with opened() as app:
+            with anyio.fail_after(20):
+                while len(await copies(app)) < reviews or app.services.need(REVIEWS).under_review:
+                    await anyio.sleep(0.002)
+            await anyio.wait_all_tasks_blocked()
+            made, owed = len(await copies(app)), await Owed(app.services).take()
+    finally:
+        ONE_COMMAND.reset(kept)
+
+    assert made == reviews
+    assert bool(owed) is one_command
+
+
+async def test_what_a_guest_joined_meanwhile_is_not_taken_up(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app, kind="channel")
+        model.provider.add("Hello.")
+        await turn(app, id, "I am a guest.", trust="guest")
+        await Owed(app.services).put(id, Due(memory=True))
+    async with opened() as app:
+        await anyio.wait_all_tasks_blocked()
+
+        assert await Owed(app.services).take() == {}
+        assert await copies(app) == []
 
 
 async def test_the_skill_half_alone_has_no_memory(opened: OpenApp, model: Model) -> None:

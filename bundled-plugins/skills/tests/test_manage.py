@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.records import Origin
@@ -185,6 +186,39 @@ async def test_deleting_archives_and_restoring_counts_as_a_use(
     assert said.startswith("Skill tea archived.")
     assert not gone
     assert (back.uses, back.successes) == (1, 0)
+
+
+async def test_a_version_says_what_changed_after_it(atlas_app: OpenApp, model: Model, put: Put) -> None:
+    put("tea", "Warm the pot.")
+    async with opened(atlas_app, model) as app:
+        for old, new in (("Warm", "Heat"), ("Heat", "Scald")):
+            patch = {"action": "patch", "name": "tea", "old_string": old, "new_string": new}
+            await manage(app, model, patch)
+        plain = (await ask(app, "skills.versions", name="tea"))["versions"]
+        newest, oldest = (await ask(app, "skills.versions", name="tea", diff=True))["versions"]
+
+    assert [one["diff"] for one in plain] == ["", ""]
+    assert "-Heat the pot.\n+Scald the pot." in newest["diff"]
+    assert "-Warm the pot.\n+Heat the pot." in oldest["diff"]
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("skills.revert", "The library has no skill 'tae' of its own. Did you mean tea?"),
+        ("skills.versions", "The library has no skill 'tae' of its own. Did you mean tea?"),
+        ("skills.restore", "No skill 'tae' is archived. None is: a skill is archived when it is deleted or unused."),
+    ],
+)
+async def test_a_mistyped_name_is_said_to_be_none(
+    atlas_app: OpenApp, model: Model, put: Put, method: str, said: str
+) -> None:
+    put("tea")
+    async with opened(atlas_app, model) as app:
+        with pytest.raises(NotFoundError) as refused:
+            await ask(app, method, name="tae")
+
+    assert str(refused.value).startswith(said)
 
 
 async def test_twenty_versions_are_kept(atlas_app: OpenApp, model: Model, put: Put) -> None:

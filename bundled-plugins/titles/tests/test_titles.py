@@ -17,6 +17,7 @@ from atlas_sdk.records import ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.fake_context import FakeClock
 from atlas_sdk.testing.fakes import FakeProvider
 from atlas_sdk.testing.model_script import Failure, Reply, say
 from atlas_titles.wording import asked, title_in
@@ -158,6 +159,23 @@ async def test_a_text_is_struck_from_titles_and_what_told_of_them(open_talk: Ope
     assert title == "The kettle of [forgotten]"
     assert again == ()
     assert not any("Aunt" in one.event.model_dump_json() for one in events)
+
+
+async def test_a_title_makes_no_conversation_the_newest(open_talk: Open, world: World) -> None:
+    world.title, clock = "The kettle of Aunt Ada", FakeClock()
+    async with open_talk(clock=clock) as app:
+        talk = Talk(app)
+        old = await talk.say(FIRST)
+        clock.advance(minutes=1)
+        new = await talk.say("And which pot?")
+        clock.advance(minutes=1)
+        [added] = app.services.need(HOME).added("atlas_forgetters")
+        traces = [one for one in await added.item.find("aunt ada") if one.id == old]
+        await added.item.erase("aunt ada", traces)
+        await talk.conversations.change(old, ConversationChange(title="Kettles"))
+        listed = [one.id for one in await talk.conversations.list()]
+
+    assert listed == [new, old]
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,7 @@ class Conversations:
 
     async def change(self, id: str, change: ConversationChange) -> Conversation:
         live = await self._open(id)
-        if changes := change.model_dump(exclude_none=True):
-            await live.change(changes)
+        await live.change(change.model_dump(exclude_none=True))
         return live.record
 
     async def send(

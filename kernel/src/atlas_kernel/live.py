@@ -149,7 +149,8 @@ class Live:
         """Change the record, in one transaction with what belongs to it."""
         with anyio.CancelScope(shield=True):
             async with self.lock:
-                record = self.record.model_copy(update={**changes, "updated_at": self._clock.now()})
+                now = self.record.updated_at if changes.keys() <= {"title"} else self._clock.now()  # a name is no use
+                record = self.record.model_copy(update={**changes, "updated_at": now})
                 events = [ConversationChanged(conversation=record.id, state=record)] if tell else []
                 await self._services.need(STORE).commit([*records, record], events)
                 self.record = record

@@ -65,7 +65,7 @@ class ReviewEnded(Event):
     """The background review of a conversation changed something. It is no message and enters no history.
 
     ``line`` is for people, such as ``User profile updated``. ``changes`` are objects with ``kind`` (``memory``,
-    ``profile``, ``proposal`` or ``skill``), ``name``, and ``diff`` or ``proposal`` (its id) where there is one.
+    ``profile``, ``proposal`` or ``skill``), ``name``, and ``diff`` and ``proposal`` (its id) where there is one.
     """
 
     type: Literal["review.summary"] = "review.summary"
@@ -233,15 +233,23 @@ def review_text(line: str, changes: Sequence[Json], *, most_lines: int, fenced: 
     for change in changes:
         told = change if isinstance(change, dict) else {}
         name, diff = str(told.get("name") or told.get("kind") or ""), str(told.get("diff") or "")
-        if told.get("proposal"):
-            said.append(f"{name} waits for you: atlas memory approve {told['proposal']}")
-        elif diff and room > 0:
-            lines = diff.splitlines()
-            shown = "\n".join([*lines[:room], *(["…"] if len(lines) > room else [])])
-            fence = "`" * max(3, 1 + max((len(one) for one in re.findall("`+", shown)), default=0))
-            said.append(f"{name}:\n{fence}\n{shown}\n{fence}" if fenced else f"{name}:\n{shown}")
-            room -= len(lines)
+        proposal = told.get("proposal")
+        shown = _shown(diff, room, fenced=fenced) if diff and room > 0 else ""
+        room -= len(diff.splitlines())
+        if shown or proposal:
+            said.append(f"{name}{' waits for you' if proposal else ''}{':' if shown else '.'}")
+        if shown:
+            said.append(shown)
+        if proposal:
+            said += [f"Approve it: atlas memory approve {proposal}", f"Discard it: atlas memory discard {proposal}"]
     return "\n".join(said)
+
+
+def _shown(diff: str, room: int, *, fenced: bool) -> str:
+    lines = diff.splitlines()
+    shown = "\n".join([*lines[:room], *(["…"] if len(lines) > room else [])])
+    fence = "`" * max(3, 1 + max((len(one) for one in re.findall("`+", shown)), default=0))
+    return f"{fence}\n{shown}\n{fence}" if fenced else shown
 
 
 class NumberedEvent(Frozen):

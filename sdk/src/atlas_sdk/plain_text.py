@@ -46,9 +46,20 @@ def one_line(text: str) -> str:
 
 
 def words(text: str, most: int) -> str:
-    """Return a description on one line: its white space as single spaces, at most ``most`` characters."""
+    """Return a description on one line: its white space as single spaces, at most ``most`` characters.
+
+    It is cut between two words, but for one that is longer than half of that.
+    """
     whole = one_line(" ".join(text.split()))
-    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
+    if len(whole) <= most:
+        return whole
+    cut = whole[:most].rfind(" ")
+    return f"{whole[: cut if cut > most // 2 else most - 1]}…"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: "1 place", "3 places"; ``many`` where the plural is no s at the end."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def folded(text: str, *, width: int, indent: str) -> str:

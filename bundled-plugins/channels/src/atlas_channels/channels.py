@@ -16,6 +16,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import Event, Noticed, PluginChanged, SettingChanged
 from atlas_sdk.ids import new_id
 from atlas_sdk.in_process import ONE_COMMAND
+from atlas_sdk.plain_text import counted
 from atlas_sdk.services.channels import CHANNELS, ChannelRow
 from atlas_sdk.services.events import EVENTS
 from atlas_sdk.services.home import HOME, Added
@@ -116,8 +117,9 @@ class Channels:
 
     async def _need_chat(self, channel: str, chat: str) -> None:
         if channel not in {added.name for added in self._added()}:
-            known = ", ".join(sorted({added.name for added in self._added()})) or "none"
-            raise NotFoundError(f"There is no channel {channel!r}.", hint=f"Those there are: {known}.")
+            known = ", ".join(sorted({added.name for added in self._added()}))
+            hint = f"Those there are: {known}." if known else "No plugin that is on brings one."
+            raise NotFoundError(f"There is no channel {channel!r}.", hint=hint)
         if await self._chats.get(channel, chat) is None:
             said = f"Nobody who was let in has the chat {chat!r} on {channel}."
             raise NotFoundError(said, hint="They write first: atlas pairing list shows who is let in.")
@@ -270,7 +272,7 @@ class Channels:
         """Say which channels do not run, and what could not be delivered."""
         said = [f"{row.name}: {row.why}" for row in await self.list() if row.state == "failed"]
         for channel, count in sorted((await self._outbox.failures()).items()):
-            said.append(f"{channel}: {count} messages could not be delivered.")
+            said.append(f"{channel}: {counted(count, 'message')} could not be delivered.")
         return Finding("warning", " ".join(said)) if said else Finding("ok", "Every channel that is on runs.")
 
 

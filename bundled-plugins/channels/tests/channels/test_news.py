@@ -41,7 +41,9 @@ async def test_a_notice_and_a_reviews_line_with_its_diff_reach_the_chat_once(
     _, notice, review = replies(channel)
     assert notice == TRIMMED
     assert review.startswith("User profile updated\nUSER.md:\n```\n+ Likes tea.\n```\n")
-    assert "MEMORY.md waits for you: atlas memory approve p1" in review
+    assert (
+        "MEMORY.md waits for you.\nApprove it: atlas memory approve p1\nDiscard it: atlas memory discard p1" in review
+    )
     assert "+ step 10" in review
     assert "…" in review
     assert "+ step 11" not in review

@@ -40,6 +40,7 @@ def chat(
     where = os.path.abspath(folder or os.getcwd())  # noqa: PTH100, PTH109  # as text, without following links
     if not os.path.isdir(where):  # noqa: PTH112  # likewise
         raise MisuseError(f"There is no folder {where}.", hint="--folder takes a folder that is there.")
+    alone = terminal.server() is None
     with terminal.connect() as client:
         if listed:
             screen.list(client.request("conversation.list", {"limit": 30})["conversations"])
@@ -54,6 +55,8 @@ def chat(
                 talk.catch_up()
                 code = talk.say(prompt)
                 talk.drain()
+                if alone:
+                    talk.await_review()
                 raise typer.Exit(int(code))
             screen.greet(talk.conversation, client.request("home.show"))
             if conversation is not None:
@@ -61,6 +64,8 @@ def chat(
             while (line := _ask_line(talk, screen)) is not None:
                 if line.strip():
                     talk.say(line)
+            if alone:
+                talk.await_review()
         except ServerError:
             screen.leave(talk.conversation["id"])
             raise

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
 from atlas_sdk.client import Notification
-from atlas_sdk.plain_text import plain
+from atlas_sdk.plain_text import plain, words
 
 from .keyboard import forget_typed_ahead, read_line, read_message
 
@@ -100,7 +100,7 @@ class TextScreen:
                 self._dim(f"  {params['text']}")
             case "tool.finished":
                 mark = {"ok": "✓", "refused": "⛔", "stopped": "◼"}.get(params["outcome"], "✗")
-                self._dim(f"  {mark} {params['summary'][:RESULT_CHARS]}")
+                self._dim(f"  {mark} {words(params['summary'], RESULT_CHARS)}")
             case "file.sent":
                 self.say(f"File: {params['name']} ({params['size']:,} bytes)")
             case "notice.given":
@@ -235,7 +235,15 @@ def _is_said(part: dict[str, Any]) -> bool:
 
 
 def _short(arguments: Any) -> str:
-    values = arguments.values() if isinstance(arguments, dict) else [arguments]
-    text = " ".join(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values)
-    text = " ".join(text.split())
-    return text if len(text) <= ARGUMENT_CHARS else text[: ARGUMENT_CHARS - 1] + "…"
+    return words(_words(arguments), ARGUMENT_CHARS)
+
+
+def _words(value: Any) -> str:
+    """Return what stands in arguments, without what JSON puts around it; the parts of a list behind one another."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return " ".join(filter(None, map(_words, value.values())))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_words, value)))
+    return json.dumps(value)

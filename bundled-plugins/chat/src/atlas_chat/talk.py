@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from atlas_sdk.client import Client, Notification
-from atlas_sdk.errors import ExitCode, NotFoundError
+from atlas_sdk.errors import AtlasError, ExitCode, NotFoundError
 from atlas_sdk.ids import new_id
 
 from .screen import Screen
@@ -16,6 +16,9 @@ NEWS = ("notice.given", "review.summary")
 DRAIN_SECONDS = 0.05
 """What was sent already is there by then; what is still to come is shown with the next line."""
 DRAINED = 500
+REVIEW_SECONDS = 60.0
+"""A few calls of a model that has the conversation in its cache; whoever waits for a prompt waits no longer."""
+GIVEN_UP = "The review was given up. It is done the next time a server runs in this home: atlas serve."
 LOOKED_BACK = 50
 RECALLED = 4
 
@@ -73,6 +76,24 @@ class Talk:
                 self._screen.show(event)
             else:
                 self._later.append(event)
+
+    def await_review(self) -> None:
+        """Wait for a review of what was said, where it would end with this process; Ctrl+C gives it up."""
+        params = {"conversation": self.conversation["id"], "turn": self._turn}
+        try:
+            if not self._turn or not self._client.request("review.wait", params)["running"]:
+                return
+        except AtlasError:  # the plugin is off
+            return
+        self._screen.say("Reviewing what was said… Ctrl+C gives it up.")
+        try:
+            waited = {**params, "seconds": REVIEW_SECONDS}
+            running = self._client.request("review.wait", waited, timeout=None)["running"]
+        except KeyboardInterrupt:
+            running = True
+        if running:
+            self._screen.say(GIVEN_UP)
+        self.drain()
 
     def join(self) -> None:
         """Show where the conversation stands, and follow a turn that runs to its end, its questions among it."""
@@ -133,6 +154,7 @@ class Talk:
         if event.method == "turn.ended":
             turn = event.params["turn"]
             if stopping or turn["cause"] == message or turn["id"] == self._turn:
+                self._turn = turn["id"]
                 return {"done": ExitCode.DONE, "stopped": ExitCode.INTERRUPTED}.get(turn["state"], ExitCode.FAILED)
         return None
 

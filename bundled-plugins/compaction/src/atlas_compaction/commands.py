@@ -6,18 +6,19 @@ from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.messages import TextPart
+from atlas_sdk.plain_text import counted
 from atlas_sdk.services.conversations import CONVERSATIONS
 
 from .failures import NothingToCompactError
 from .watch import Watch
 
 COMPACTED = (
-    "Compacted: {archived:,} messages are archived behind a summary. The context went from about {before:,} to "
+    "Compacted: {archived} archived behind a summary. The context went from about {before:,} to "
     "{after:,} tokens, of {window:,}. Nothing is deleted, and they can be searched for."
 )
 SHORT = "There is nothing to compact yet: the conversation is as short as it can be."
 FAILED = "Not compacted, and nothing was changed. {why}"
-CLEARED = "Cleared: {count:,} messages are archived, and the next answer begins afresh. {kept}"
+CLEARED = "Cleared: {count} archived, and the next answer begins afresh. {kept}"
 KEPT = "Nothing is deleted: they can be searched for, and what is remembered stays."
 ONLY_OWNER = "Only the owner may do that."
 
@@ -35,7 +36,7 @@ def commands(ctx: PluginContext, watch: Watch) -> list[SlashCommand]:
         except AtlasError as error:
             return FAILED.format(why=error)
         return COMPACTED.format(
-            archived=outcome.archived, before=outcome.before, after=outcome.after, window=outcome.window
+            archived=_messages(outcome.archived), before=outcome.before, after=outcome.after, window=outcome.window
         )
 
     async def clear(text: str, host: CommandHost) -> str:
@@ -48,13 +49,17 @@ def commands(ctx: PluginContext, watch: Watch) -> list[SlashCommand]:
             # As in a chat, words behind the command are the first message of what begins.
             parts = [TextPart(text=text)]
             await conversations.send(host.conversation, parts, sender=typed.sender, delivery="queue", cause=typed.id)
-        return CLEARED.format(count=count - 1, kept=KEPT)  # the command itself is none that was said
+        return CLEARED.format(count=_messages(count - 1), kept=KEPT)  # the command itself is none that was said
 
     return [
         SlashCommand("compact", "Sum up the older part of this conversation now.", compact),
         SlashCommand("new", "Begin afresh here; what was said is archived.", clear, hint="what to begin with"),
         SlashCommand("clear", "Begin afresh here; what was said is archived.", clear, hint="what to begin with"),
     ]
+
+
+def _messages(count: int) -> str:
+    return counted(count, "message is", "messages are")
 
 
 async def _is_owner(ctx: PluginContext, conversation: str) -> bool:

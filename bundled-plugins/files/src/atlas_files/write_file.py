@@ -9,6 +9,7 @@ from typing import Any
 import anyio.to_thread
 
 from atlas_sdk.context import PluginContext
+from atlas_sdk.plain_text import counted
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost
 
 from .opening import State
@@ -45,7 +46,7 @@ def write_file(ctx: PluginContext) -> Tool:
             state = await anyio.to_thread.run_sync(partial(write, path, data, places, over=there))
         await reads.keep(host.conversation, path, state)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
-        return f"{'Wrote' if there else 'Created'} {path}: {lines} lines, {len(data)} bytes."
+        return f"{'Wrote' if there else 'Created'} {path}: {counted(lines, 'line')}, {counted(len(data), 'byte')}."
 
     return Tool("write_file", "Create a file, or replace all of one you have read.", PARAMETERS, run, paths=("path",))
 

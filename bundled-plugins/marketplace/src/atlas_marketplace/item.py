@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from atlas_sdk.messages import Frozen
+from atlas_sdk.refusals import refusal
 from atlas_sdk.values import Json
 
 from .server_entry import server_faults
@@ -79,9 +80,7 @@ def read_item(text: str, *, file: str = "") -> Item:
     try:
         item = Item.model_validate({name: value for name, value in known.items() if value is not None})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "it"
-        raise YamlError(f"{where}: {first['msg']}.") from error
+        raise YamlError(refusal(error, Item)[1]) from error
     return item.model_copy(update={"faults": tuple(_faults(item, file))})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atlas_sdk.checks import Check, Finding
+from atlas_sdk.plain_text import counted
 
 from .servers import Servers
 
@@ -15,7 +16,7 @@ def checks(servers: Servers) -> list[Check]:
         said = list(servers.problems)
         for config in servers.configs().values():
             said += [f"{config.name}: {one}" for one in (config.why, *config.problems) if one]
-        count = len(servers.configs())
-        return Finding("warning", " ".join(said)) if said else Finding("ok", f"{count} servers are understood.")
+        count = counted(len(servers.configs()), "server is", "servers are")
+        return Finding("warning", " ".join(said)) if said else Finding("ok", f"{count} understood.")
 
     return [Check("mcp.understood", "MCP servers are understood", understood)]

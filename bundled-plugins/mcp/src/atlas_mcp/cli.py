@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.plain_text import one_line, plain, plain_json
+from atlas_sdk.plain_text import counted, one_line, plain, plain_json
 
 mcp = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -69,7 +69,7 @@ def _print(answer: dict[str, Any], *, json: bool) -> None:
     rows = answer["servers"]
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
-        tools = "not asked yet" if row["tools"] is None else f"{row['tools']} tools"
+        tools = "not asked yet" if row["tools"] is None else counted(row["tools"], "tool")
         trust = "" if row["trusted"] else ", untrusted"
         where = f"from {row['origin']}{trust}: {row['target']}"
         print(one_line(f"{row['name']:<{width}}  {row['state']:<8}  {tools}, {where}"))

@@ -90,8 +90,9 @@ class Servers:
             retired = self._ctx.services.get(RETIREMENTS)
             if retired is not None and (why := retired.sentences("mcp").get(name)):
                 raise NotFoundError(why, hint="atlas marketplace list shows others.")
-            names = ", ".join(self.configs()) or "none"
-            raise NotFoundError(f"There is no MCP server {name[:80]!r}. Those there are: {names}.")
+            names = ", ".join(self.configs())
+            there = f"Those there are: {names}." if names else "None is set up yet."
+            raise NotFoundError(f"There is no MCP server {name[:80]!r}. {there}")
         known = self._servers.get(name)
         if known is None or known.config != config:
             if known is not None:

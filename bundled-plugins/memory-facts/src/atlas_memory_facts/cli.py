@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode
-from atlas_sdk.plain_text import one_line, plain, plain_json
+from atlas_sdk.errors import AtlasError, ExitCode, NeedsConsentError
+from atlas_sdk.plain_text import counted, one_line, plain, plain_json
 
+from .outcome import said
+
+FEW = 5
+"""So many conversations are reviewed unasked: on most days no more wait."""
 resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="user_md or memory_md.")]
@@ -21,9 +26,10 @@ Agent = Annotated[str, typer.Option("--agent", help="Whose file, where it is not
 def review(
     context: typer.Context,
     now: Annotated[bool, typer.Option("--now", help="Also before the interval is over or after a failure.")] = False,
-    conversation: Annotated[str, typer.Option(help="Only this one: an id, or a chat such as telegram:12345.")] = "",
+    conversation: Annotated[str, typer.Option(help="Only this one: an id, last, or a chat as telegram:12345.")] = "",
     agent: Annotated[str, typer.Option(help="Only this agent's conversations.")] = "",
     owner: Annotated[str, typer.Option(help="Only the conversations of this person.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, however many wait.")] = False,
     json: Json = False,
 ) -> None:
     """Have the memory reviewer read what is new, in every conversation or in some."""
@@ -31,39 +37,42 @@ def review(
     outcomes: list[dict[str, Any]] = []
     with terminal.connect() as client:
         chosen = {"conversation": conversation, "agent": agent, "owner": owner}
-        for one in client.request("memory.unreviewed", chosen)["conversations"]:
+        rows = client.request("memory.unreviewed", chosen)["conversations"]
+        if not yes:
+            _ask_first([one for one in rows if now or one["due"]])
+        for number, one in enumerate(rows, 1):
+            if len(rows) > 1:
+                print(one_line(f"{number} of {len(rows)}: {one['conversation']} ({one['agent']})…"), file=sys.stderr)
             outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
             outcomes.append(outcome)
             if not json:
-                print(_said(outcome))
+                print(said(outcome), flush=True)
+            if outcome["unreachable"]:
+                break
     if json:
         _print(outcomes)
     elif not outcomes:
         print("Nothing new was said since the last review.")
+    if left := len(rows) - len(outcomes):
+        others = counted(left, "conversation was", "conversations were")
+        raise AtlasError(f"No model answered, so {others} left as they are.", hint="Try again: atlas memory review.")
     if any(one["how"] == "failed" for one in outcomes):
         raise typer.Exit(int(ExitCode.FAILED))
 
 
-_HOW = {
-    "nothing_new": "nothing new was said",
-    "off": "reviews are off; --now reviews it all the same",
-    "under_interval": "it was reviewed already; --now does it again",
-    "backing_off": "the last review failed, and it waits a while; --now tries at once",
-    "claimed": "it is being reviewed at the moment",
-    "not_reviewed": "nobody says anything there",
-}
-
-
-def _said(outcome: dict[str, Any]) -> str:
-    name = f"{outcome['conversation']} ({outcome['agent']})"
-    if outcome["how"] == "failed":
-        return one_line(f"{name}: failed. {outcome['why']}")
-    if outcome["how"] != "reviewed":
-        return one_line(f"{name}: {_HOW[outcome['how']]}.")
-    counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
-    messages = "1 message" if outcome["messages"] == 1 else f"{outcome['messages']} messages"
-    lines = [f"{name}: {messages} read, {counts or 'nothing to save'}.", *(f"  {one}" for one in outcome["refused"])]
-    return "\n".join(map(one_line, lines))
+def _ask_first(rows: list[dict[str, Any]]) -> None:
+    """Ask before more than a few calls of a model are made."""
+    if len(rows) <= FEW:
+        return
+    known = [one["dollars"] for one in rows if one["dollars"] is not None]
+    cost = f"about ${sum(known):.2f}" if len(known) == len(rows) else "at a price that is not known"
+    tokens = sum(one["tokens"] for one in rows)
+    wait = f"{len(rows)} conversations wait: as many calls of a model, about {tokens:,} tokens, {cost}."
+    if not sys.stdin.isatty():
+        raise NeedsConsentError(f"Nothing was reviewed yet. {wait}", hint="Add --yes, or name one with --conversation.")
+    print(wait, file=sys.stderr)
+    if not typer.confirm("Review them?", err=True):
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def restore(
@@ -87,7 +96,7 @@ def restore(
     if json:
         _print(done)
     else:
-        print(one_line(f"In use again: {done['value']}"))
+        print(one_line(f"{'It is in use' if done['was_in_use'] else 'In use again'}: {done['value']}"))
 
 
 @resource.command("list")

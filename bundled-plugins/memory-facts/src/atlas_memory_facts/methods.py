@@ -9,13 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.methods import Caller, Method
 from atlas_sdk.records import Conversation
+from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.store import STORE
 
 from . import facts, revisions
 from .categories import SHEETS
 from .chosen import CONVERSATIONS_HINT, check_agent, check_chosen
+from .estimate import estimated
+from .outcome import Outcome
 from .prompt_files import MAIN
-from .review import Outcome, Reviewer, matching, unreviewed
+from .review import Reviewer, matching, unreviewed
 from .revisions import Resource, Revision
 from .scopes import key_of
 from .system import Facts
@@ -30,7 +33,7 @@ class Nothing(_Params):
 
 
 class Chosen(_Params):
-    """Which conversations: by id or key (``telegram:12345``), agent, and whose they are. Empty is all."""
+    """Which conversations: by id, key (``telegram:12345``) or ``last``, agent, and whose they are. Empty is all."""
 
     conversation: str = ""
     agent: str = ""
@@ -70,11 +73,18 @@ class RevisionRequest(ResourceName):
 
 
 class Unreviewed(BaseModel):
-    """A conversation in which something new was said."""
+    """A conversation in which something new was said.
+
+    ``due`` says that it is reviewed without ``now``, too; ``tokens`` and ``dollars`` are about what that takes, the
+    dollars None where the model's price is not known.
+    """
 
     id: str
     conversation: str
     agent: str
+    due: bool
+    tokens: int
+    dollars: float | None
 
 
 class UnreviewedList(BaseModel):
@@ -84,11 +94,12 @@ class UnreviewedList(BaseModel):
 
 
 class Restored(BaseModel):
-    """The fact that is in use again."""
+    """The fact that is in use again, or, with ``was_in_use``, still."""
 
     id: str
     key: str
     value: str
+    was_in_use: bool = False
 
 
 class Archived(BaseModel):
@@ -126,11 +137,12 @@ def methods(system: Facts) -> list[Method]:
     async def list_unreviewed(params: Chosen, caller: Caller) -> BaseModel:
         _in_use(system)
         store, chosen = system.ctx.services.need(STORE), params.model_dump()
+        if params.conversation == "last":
+            chosen["conversation"] = await _last(system)
         found = await store.read(lambda view: matching(view, unreviewed(view), **chosen))
         if not found:
             await store.read(lambda view: check_chosen(view, **chosen))
-        rows = tuple(Unreviewed(id=one.id, conversation=key_of(one), agent=one.agent) for one in found)
-        return UnreviewedList(conversations=rows)
+        return UnreviewedList(conversations=tuple([await _unreviewed(system, one) for one in found]))
 
     async def review(params: ReviewRequest, caller: Caller) -> Outcome:
         _in_use(system)
@@ -140,12 +152,14 @@ def methods(system: Facts) -> list[Method]:
         return await Reviewer(system).review(conversation, forced=params.now)
 
     async def restore(params: FactId, caller: Caller) -> BaseModel:
+        before = await system.ctx.services.need(STORE).read(lambda view: facts.by_ids(view, [params.id]))
         fact = await system.restore(params.id)
         if fact is None:
             raise NotFoundError(
                 f"There is no fact {params.id[:60]!r}.", hint="atlas memory restore lists those that can be restored."
             )
-        return Restored(id=fact.id, key=fact.key, value=fact.value)
+        was_in_use = bool(before) and before[0].archived_at is None
+        return Restored(id=fact.id, key=fact.key, value=fact.value, was_in_use=was_in_use)
 
     async def list_archived(params: Nothing, caller: Caller) -> BaseModel:
         found = await system.ctx.services.need(STORE).read(facts.archived)
@@ -200,6 +214,26 @@ def _archived(fact: facts.Fact) -> Archived:
         by=fact.archived_by,
         why=fact.archive_reason,
     )
+
+
+async def _unreviewed(system: Facts, conversation: Conversation) -> Unreviewed:
+    takes = await estimated(system, conversation)
+    return Unreviewed(
+        id=conversation.id,
+        conversation=key_of(conversation),
+        agent=conversation.agent,
+        due=not await Reviewer(system).why_not(conversation),
+        tokens=takes.tokens,
+        dollars=takes.dollars,
+    )
+
+
+async def _last(system: Facts) -> str:
+    """Return the conversation that was used last, as a list of them has it."""
+    found = await system.ctx.services.need(CONVERSATIONS).list(limit=1)
+    if not found:
+        raise NotFoundError("There is no conversation yet.", hint="Start one with: atlas chat.")
+    return found[0].id
 
 
 def _resource(name: str) -> str:

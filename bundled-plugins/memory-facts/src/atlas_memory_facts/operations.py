@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.refusals import refusal
 
 from .categories import Category
 from .facts import Fact
@@ -85,9 +86,7 @@ def parse(reply: str, known: Mapping[str, Fact]) -> Plan:
     try:
         operations = _OPERATIONS.validate_python(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(one) for one in first["loc"]) or "the reply"
-        raise _refused(f"{where[:60]}: {first['msg']}") from error
+        raise _refused(refusal(error, Add)[1].rstrip(".")) from error
     if len(operations) > MOST:
         raise _refused(f"it has {len(operations)} operations, and at most {MOST} are done at once")
     ids = [one.id for one in operations if not isinstance(one, Add)]

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeAlias
 
 import anyio
 
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.messages import Frozen
+from atlas_sdk.providers import ProviderError
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.memory import MEMORY
@@ -23,6 +22,7 @@ from . import claims, facts, people, reading
 from .admission import RefusedFactError, allow, checked, reviewed
 from .facts import Draft, Fact, Source
 from .operations import Add, Archive, Plan, Replace, parse
+from .outcome import Did, Outcome
 from .reading import Batch
 from .review_prompt import SYSTEM, prompt
 from .scopes import Who, key_of, may_read
@@ -36,26 +36,6 @@ MOST_OUTPUT_TOKENS = 4_000
 UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
 """Nobody says anything in these: a task and its answer are not the user's words."""
 
-How: TypeAlias = Literal[
-    "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
-]
-
-
-class Outcome(Frozen):
-    """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations."""
-
-    conversation: str
-    agent: str
-    owner: str = ""
-    how: How
-    messages: int = 0
-    added: int = 0
-    replaced: int = 0
-    archived: int = 0
-    changed: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    why: str = ""
-
 
 @dataclass(frozen=True)
 class _Job:
@@ -67,8 +47,8 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Material:
-    """What a review works on."""
+class Material:
+    """What a review works on: what was said, and the facts that are known to who said it."""
 
     batch: Batch
     who: Who
@@ -111,11 +91,21 @@ class Reviewer:
             said = str(error) or f"The model did not answer within {CALL_SECONDS:.0f} s."
             self._ctx.logger.warning("A memory review failed", extra={"conversation": key, "why": said})
             await store.write(lambda transaction: claims.failed(transaction, claim, self._ctx.clock.now()))
-            return Outcome(conversation=key, agent=conversation.agent, how="failed", why=said)
+            down = isinstance(error, ProviderError | TimeoutError)
+            return Outcome(conversation=key, agent=conversation.agent, how="failed", why=said, unreachable=down)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await store.write(lambda transaction: claims.let_go(transaction, claim))
             raise
+
+    async def material(self, conversation: Conversation) -> Material:
+        """Return what a review of a conversation would work on now."""
+        key = key_of(conversation)
+        return await self._ctx.services.need(STORE).read(lambda view: self._material(view, conversation, key))
+
+    async def why_not(self, conversation: Conversation) -> claims.Wait:
+        """Return why a conversation is not reviewed by itself yet, nothing when it is due."""
+        return await self._not_due(conversation, key_of(conversation))
 
     async def _not_due(self, conversation: Conversation, key: str) -> claims.Wait:
         settings = self._ctx.section(FactsSettings)
@@ -144,7 +134,7 @@ class Reviewer:
             timeout=CALL_SECONDS,
         )
         admitted = await self._admit(parse(asked.text, material.known), material, job)
-        (changed, counts), _ = await self._system.shelf.write(
+        (changed, did), _ = await self._system.shelf.write(
             lambda transaction: self._keep(transaction, admitted, material, job),
             touched=lambda result: result[0],
             conversation=job.conversation.id,
@@ -156,12 +146,13 @@ class Reviewer:
                 "owner": batch.owner,
                 "messages": len(batch.messages),
                 "changed": changed,
+                "did": did,
                 "refused": admitted.refused,
-                **counts,
+                **{how: sum(one.how == how for one in did) for how in ("added", "replaced", "archived")},
             }
         )
 
-    def _material(self, view: Reading, conversation: Conversation, key: str) -> _Material:
+    def _material(self, view: Reading, conversation: Conversation, key: str) -> Material:
         settings = self._ctx.section(FactsSettings)
         batch = reading.batch(
             view,
@@ -172,9 +163,9 @@ class Reviewer:
         )
         who = Who(conversation.agent, batch.owner, key)
         known = {one.id: one for one in facts.live(view) if may_read(one.whose, who) and one.target}
-        return _Material(batch, who, known)
+        return Material(batch, who, known)
 
-    async def _admit(self, plan: Plan, material: _Material, job: _Job) -> _Checked:
+    async def _admit(self, plan: Plan, material: Material, job: _Job) -> _Checked:
         adds, replaces, archives, refused = list[Draft](), list[tuple[str, str, Source]](), list[str](), list[str]()
         source = _source(material.batch, job)
         for one in plan.operations:
@@ -195,41 +186,42 @@ class Reviewer:
                         allow(material.who, material.known[one.id].category)
                         archives.append(one.id)
             except RefusedFactError as error:
-                refused.append(str(error))
+                refused.append(f"{_named(one, material)}: {error}")
         return _Checked(tuple(adds), tuple(replaces), tuple(archives), tuple(refused))
 
-    async def _may_learn(self, value: str, material: _Material, job: _Job) -> None:
+    async def _may_learn(self, value: str, material: Material, job: _Job) -> None:
         memory, messages = self._ctx.services.need(MEMORY), [message for message, _ in material.batch.messages]
         why = await memory.may_learn(value, conversation=job.conversation.id, review=True)
         if why := why or await memory.may_learn_from(value, messages):
             raise RefusedFactError(why)
 
     def _keep(
-        self, transaction: Transaction, admitted: _Checked, material: _Material, job: _Job
-    ) -> tuple[tuple[str, ...], dict[str, int]]:
+        self, transaction: Transaction, admitted: _Checked, material: Material, job: _Job
+    ) -> tuple[tuple[str, ...], tuple[Did, ...]]:
         """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing."""
         if not claims.holds(transaction, job.claim):
             raise AtlasError("The review took so long that another one began, so it changed nothing.")
         now = self._ctx.clock.now()
         ids: list[str] = []
-        counts = {"added": 0, "replaced": 0, "archived": 0}
+        did: list[Did] = []
         for id in admitted.archives:
             if _is_as_shown(transaction, material.known[id]):
                 facts.archive(transaction, id, by="review", reason="no longer so", now=now)
                 ids.append(id)
-                counts["archived"] += 1
+                did.append(Did(how="archived", text=material.known[id].value, category=material.known[id].category))
         for id, value, source in admitted.replaces:
             if _is_as_shown(transaction, material.known[id]):
                 ids += facts.replace(transaction, id, value, source, now)
-                counts["replaced"] += 1
+                before = material.known[id]
+                did.append(Did(how="replaced", text=value, before=before.value, category=before.category))
         for draft in admitted.adds:
-            before = facts.changes(transaction)
+            count = facts.changes(transaction)
             id = facts.put(transaction, draft, now)
-            if facts.changes(transaction) != before:
+            if facts.changes(transaction) != count:
                 ids.append(id)
-                counts["added"] += 1
+                did.append(Did(how="added", text=draft.value, category=draft.category))
         claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
-        return tuple(ids), counts
+        return tuple(ids), tuple(did)
 
 
 def unreviewed(view: Reading) -> list[Conversation]:
@@ -269,6 +261,17 @@ def _source(batch: Batch, job: _Job) -> Source:
         session=job.conversation.id,
         message=batch.last,
     )
+
+
+def _named(operation: Add | Replace | Archive, material: Material) -> str:
+    """Return which fact an operation is about, never by words that may be the reason why it is refused."""
+    if isinstance(operation, Add):
+        from atlas_sdk.screening import screen
+
+        key = "a fact" if screen(operation.key) else f"{operation.key!r}"
+        return f"{key} ({operation.category})"
+    known = material.known[operation.id]
+    return f"{known.value!r} ({known.category})"
 
 
 def _is_as_shown(transaction: Transaction, shown: Fact) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from atlas_sdk.messages import TextPart
 from atlas_sdk.phrase import evened
+from atlas_sdk.plain_text import counted
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
@@ -135,7 +136,7 @@ async def _sources(system: Facts, host: ToolHost) -> str:
     counts: dict[str, tuple[Source, int]] = {}
     for one in there:
         counts[one.source.id] = one.source, counts.get(one.source.id, (one.source, 0))[1] + 1
-    lines = [f"- {source.type}, {source.name}: {count} facts" for source, count in counts.values()]
+    lines = [f"- {source.type}, {source.name}: {counted(count, 'fact')}" for source, count in counts.values()]
     lines += [f"- job, {name}: its facts are its own" for name in jobs]
     return "\n".join(lines) if lines else "There are no sources yet."
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from atlas_sdk.checks import Check, Finding
-from atlas_sdk.services.store import STORE
 
-from . import receipts
 from .slot import Slot
+from .standing import standing
+
+ACKNOWLEDGE = "If you edited it yourself, it is right as it is: atlas memory acknowledge says so."
 
 
 def checks(slot: Slot) -> list[Check]:
@@ -23,11 +24,9 @@ def checks(slot: Slot) -> list[Check]:
         found = slot.in_use()
         if found is None:
             return Finding("ok", "No memory system is in use.")
-        kept = await receipts.last_of_each_place(slot.services.need(STORE), found.name)
-        now = await found.differences(kept) if kept else ()
-        differences = tuple(dict.fromkeys((*slot.differences, *now)))
-        if differences:
-            return Finding("warning", f"{' '.join(differences)} Nothing is to be done if you edited it yourself.")
+        now = await standing(slot, found)
+        if now.said:
+            return Finding("warning", " ".join([*now.said, *([ACKNOWLEDGE] if now.edited else [])]))
         return Finding("ok", "What was saved is on disk as it was acknowledged.")
 
     return [

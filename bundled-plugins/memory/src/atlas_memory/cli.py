@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import ExitCode, MisuseError
-from atlas_sdk.plain_text import one_line, plain_json
+from atlas_sdk.errors import ExitCode, NeedsConsentError
+from atlas_sdk.plain_text import counted, one_line, plain_json
 
 memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it.")]
+MOST_SHOWN = 10
+"""So many texts are shown of one place; of what goes whole, every one."""
+Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it, or how it begins.")]
 
 
 @memory.command("list")
@@ -26,11 +28,36 @@ def list_(context: typer.Context, json: Json = False) -> None:
         return
     for one in found["known"]:
         whose = "profile" if one["about"] == "user" else (one["agent"] or "everybody")
-        print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}"))
+        print(one_line(f"{one['id']}  {whose:<8}  {' '.join(one['text'].split())}{_marks(one)}"))
+        if why := found.get("blocked", {}).get(one["id"]):
+            print(one_line(f"  BLOCKED: the model is not shown it. {why}"))
     for said in found.get("unread", ()):
         print(one_line(f"Not read: {said}"))
     if not found["known"]:
         print(one_line(f"Nothing is known yet. The memory system in use is {found['system']}."))
+
+
+def _marks(known: dict[str, Any]) -> str:
+    """Return what a memory system says besides of one thing: its category, and who alone may know it."""
+    details = known.get("details")
+    category = details.get("category", "") if isinstance(details, dict) else ""
+    kind, _, name = known.get("only", "").partition(":")
+    only = {"conversation": f"only in conversation {name}", "job": f"only in job {name}", "owner": f"only of {name}"}
+    marks = [one for one in (category, only.get(kind, known.get("only", ""))) if one]
+    return f"  ({', '.join(marks)})" if marks else ""
+
+
+@memory.command("acknowledge")
+def acknowledge(context: typer.Context, json: Json = False) -> None:
+    """Take the memory as it is, after you edited its files: doctor then says no more that they differ."""
+    done = _ask(context, "memory.acknowledge", {})
+    if json:
+        _print(done)
+        return
+    for said in done["said"]:
+        print(one_line(f"Taken as it is: {said}"))
+    if not done["said"]:
+        print("Nothing differs from what was saved.")
 
 
 @memory.command("proposals")
@@ -96,7 +123,10 @@ def use(
         print(one_line(f"{system} is in use already."))
         return
     print(
-        one_line(f"{done['system']} is in use now; {done['carried']} things were carried across from {done['before']}.")
+        one_line(
+            f"{done['system']} is in use now; {counted(done['carried'], 'thing was', 'things were')} carried across "
+            f"from {done['before']}."
+        )
     )
     for one in done["not_carried"]:
         print(one_line(f"Not carried: {' '.join(one['known']['text'].split())} ({one['why']})"))
@@ -124,9 +154,11 @@ def forget(
                 print("It was found nowhere.")
             _show(found["found"], conversations)
         if todo and not yes:
-            if not sys.stdin.isatty():
-                raise MisuseError("Nothing was erased: this cannot be undone.", hint="Say --yes to erase it.")
-            if not typer.confirm(f"Erase it in {len(todo)} places? This cannot be undone."):
+            if json or not sys.stdin.isatty():
+                if json:
+                    _print(found)
+                raise NeedsConsentError("Nothing was erased yet.", hint="Erasing cannot be undone; add --yes.")
+            if not typer.confirm(f"Erase it in {counted(len(todo), 'place')}? This cannot be undone."):
                 raise typer.Exit(int(ExitCode.FAILED))
         # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
         done = client.request("memory.forget", {"text": text, "conversations": conversations}, timeout=None)
@@ -136,7 +168,7 @@ def forget(
         return
     _show([one for one in done["left"] if one["where"] not in shown], conversations)
     if todo:
-        print(one_line(f"Erased in {len(done['erased'])} places."))
+        print(one_line(f"Erased in {counted(len(done['erased']), 'place')}."))
     elif found["found"]:
         print("Nothing was erased. It is not learned again from where it was said.")
 
@@ -146,19 +178,31 @@ def _goes(found: dict[str, Any], conversations: bool) -> bool:
 
 
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:
-    counts: dict[str, int] = {}
+    """Say each place once, with the texts that stand there and were not shown before: an entry whole, as it goes."""
+    places: dict[str, list[dict[str, Any]]] = {}
     for one in found:
-        note = ""
-        if one.get("stays"):
-            note = f" (stays: {one['stays'].rstrip('.')})"
-        elif one["by_hand"]:
-            note = " (your own file: edit it yourself)"
-        elif one["asked"] and not conversations:
-            note = " (stays; erase it with --conversations)"
-        line = f"{one['where']}{note}"
-        counts[line] = counts.get(line, 0) + 1
-    for line, count in counts.items():
-        print(one_line(line if count == 1 else f"{line}, {count} places"))
+        places.setdefault(f"{one['where']}{_note(one, conversations)}", []).append(one)
+    seen: set[str] = set()
+    for line, held in places.items():
+        print(one_line(line if len(held) == 1 else f"{line}, {counted(len(held), 'place')}"))
+        new = dict.fromkeys(one["text"] for one in held if one["text"] and one["text"] not in seen)
+        seen |= new.keys()
+        whole = {one["text"] for one in held if one.get("whole")}
+        shown = [text for at, text in enumerate(new) if text in whole or at < MOST_SHOWN]
+        for text in shown:
+            print(one_line(f"  - {' '.join(text.split())}"))
+        if len(new) > len(shown):
+            print(f"  … and {len(new) - len(shown):,} more")
+
+
+def _note(found: dict[str, Any], conversations: bool) -> str:
+    if found.get("stays"):
+        return f" (stays: {found['stays'].rstrip('.')})"
+    if found["by_hand"]:
+        return " (your own file: edit it yourself)"
+    if found["asked"] and not conversations:
+        return " (stays; erase it with --conversations)"
+    return " (the whole entry goes)" if found.get("whole") else ""
 
 
 @memory.command("screen")
@@ -166,17 +210,23 @@ def screen_(context: typer.Context) -> None:
     """Screen texts as memory does: JSON lines on standard input ({"id", "text"}), verdicts on standard output."""
     from atlas_sdk.screening import screen
 
+    wrong = False
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue
         try:
             case = json_module.loads(line)
             text = case["text"] if isinstance(case["text"], str) else "".join(case["text"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise MisuseError(f'Line {number} is no JSON object with "id" and "text".') from error
+        except (ValueError, KeyError, TypeError):
+            said = f'Line {number} is no JSON object with "id" and "text".'
+            print(json_module.dumps({"id": None, "verdict": "error", "family": "", "error": said}), flush=True)
+            wrong = True
+            continue
         found = screen(text)
         verdict = {"id": case.get("id"), "verdict": "refuse" if found else "accept"}
         print(json_module.dumps({**verdict, "family": found.family if found else ""}), flush=True)
+    if wrong:
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def _ask(context: typer.Context, method: str, params: dict[str, Any]) -> Any:

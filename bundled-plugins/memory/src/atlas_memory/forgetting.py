@@ -13,6 +13,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.memory import Forgetter, Known, MemorySystem, Trace
 from atlas_sdk.messages import Frozen
 from atlas_sdk.phrase import SHORTEST, Phrase
+from atlas_sdk.plain_text import counted
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE, Reading, Transaction
@@ -28,14 +29,15 @@ from .redaction import Conversations, Instructions
 if TYPE_CHECKING:
     from .slot import Slot
 
-_ID = re.compile(r"note-[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""What an id of something known looks like: nobody says one in a sentence that is to be forgotten."""
+_ID = re.compile(r"(?:note|fact)-(?=[a-z]*\d)[0-9a-z]+|[0-9a-f]{8}-[0-9a-f-]+")
+"""What an id of something known looks like, or its beginning: nobody has such a word forgotten that stands nowhere."""
 
 
 class Found(Frozen):
     """A place and what it holds of a text. ``by_hand`` says that it is the user's own file, which is left alone.
 
-    ``stays`` says why nothing erases it there, and the way out.
+    ``stays`` says why nothing erases it there, and the way out. ``whole`` says that ``text`` is all of an entry, and
+    that all of it goes.
     """
 
     place: str
@@ -45,6 +47,7 @@ class Found(Frozen):
     asked: bool = False
     by_hand: bool = False
     stays: str = ""
+    whole: bool = False
 
     def goes(self, *, conversations: bool) -> bool:
         """Whether it is erased."""
@@ -83,7 +86,12 @@ async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     if said := await anyio.to_thread.run_sync(said_in, slot.soul.file, phrase):
         found.append(Found(place="soul", id="soul", where="SOUL.md", text=said, by_hand=True))
     if not found and _ID.fullmatch(text):
-        raise NotFoundError(f"Nothing that is known has the id {text!r}.", hint="atlas memory list shows the ids.")
+        begin = sum(one.id.startswith(text) for _, one in known)
+        ids = counted(begin, "id begins so", "ids begin so") if begin else "no id begins so"
+        raise NotFoundError(
+            f"Nothing that is known has the id {text!r}, and {ids}.",
+            hint="Give a whole id: atlas memory list shows them.",
+        )
     found += [
         Found(place=slot.notes.name, id=name, where=name, text="", by_hand=True, stays=f"It may hold it. {why}")
         for name, why in (await slot.notes.unread()).items()
@@ -214,7 +222,7 @@ def _forgetters(slot: Slot) -> Sequence[Forgetter]:
 
 def _of(system: MemorySystem, known: Known) -> Found:
     whose = "your profile" if known.about == "user" else f"notes of {known.agent or 'main'}"
-    return Found(place=system.name, id=known.id, where=f"{system.name}, {whose}", text=known.text)
+    return Found(place=system.name, id=known.id, where=f"{system.name}, {whose}", text=known.text, whole=True)
 
 
 async def _said_in(slot: Slot, entries: Sequence[Known], found: Sequence[Found]) -> list[str]:
@@ -254,7 +262,9 @@ class SetAside:
         for one in await self._slot.proposals.list():
             said = " ".join(f"{change.leaves} {change.text}" for change in one.changes)
             if phrase.is_in(said):
-                held.append(Trace(id=f"proposal:{one.id}", where=f"a proposal for {one.file}", text=phrase.shown(said)))
+                held.append(
+                    Trace(id=f"proposal:{one.id}", where=f"a proposal for {one.file}", text=" ".join(said.split()))
+                )
         return tuple(held)
 
     def _copies(self, phrase: Phrase) -> list[Trace]:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from atlas_sdk.messages import Frozen
 from atlas_sdk.phrase import Phrase
+from atlas_sdk.plain_text import counted
 from atlas_sdk.regular_file import open_regular
 from atlas_sdk.spelling import left_out_in
 
@@ -78,7 +79,7 @@ def in_tables(asking: Asking, phrase: Phrase, owns: Sequence[str]) -> list[Left]
                 if said := _said(row[name], phrase):
                     counts.setdefault(name, []).append(said)
         for name, texts in counts.items():
-            rows = "1 row" if len(texts) == 1 else f"{len(texts):,} rows"
+            rows = counted(len(texts), "row")
             found.append(
                 Left(
                     id=f"table:{table}.{name}",

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.memory import Known, NotTaken
 from atlas_sdk.methods import Caller, Method
+from atlas_sdk.screening import screen
 from atlas_sdk.services.memory import Switched
 
 from . import forgetting
@@ -23,7 +24,7 @@ class Nothing(_Params):
 
 
 class ProposalId(_Params):
-    """Which proposal."""
+    """Which proposal: its id, or a beginning of it that no other has."""
 
     id: str
 
@@ -42,11 +43,15 @@ class ForgetText(_Params):
 
 
 class KnownList(BaseModel):
-    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why."""
+    """The memory system in use and all it knows. ``unread`` says which files of it cannot be read, and why.
+
+    ``blocked`` are the ids of what the model is not shown, each with why: it looks like an attack or a secret.
+    """
 
     system: str
     known: tuple[Known, ...]
     unread: tuple[str, ...] = ()
+    blocked: dict[str, str] = {}
 
 
 class KnownThings(_Params):
@@ -73,6 +78,12 @@ class Discarded(BaseModel):
     id: str
 
 
+class Acknowledged(BaseModel):
+    """What differed from what was saved, in sentences, and is taken as it is."""
+
+    said: tuple[str, ...]
+
+
 class FoundList(BaseModel):
     """Where a text was found."""
 
@@ -84,7 +95,9 @@ def methods(slot: Slot) -> list[Method]:
     """Return the methods."""
 
     async def list_(params: Nothing, caller: Caller) -> BaseModel:
-        return KnownList(system=slot.system, known=await slot.known(), unread=await slot.unread(slot.system))
+        known = await slot.known()
+        blocked = {one.id: found.said for one in known if (found := screen(one.text))}
+        return KnownList(system=slot.system, known=known, unread=await slot.unread(slot.system), blocked=blocked)
 
     async def take(params: KnownThings, caller: Caller) -> BaseModel:
         return NotTakenList(not_taken=await slot.take(params.known))
@@ -96,11 +109,13 @@ def methods(slot: Slot) -> list[Method]:
         return await slot.proposals.approve(params.id)
 
     async def discard(params: ProposalId, caller: Caller) -> BaseModel:
-        await slot.proposals.discard(params.id)
-        return Discarded(id=params.id)
+        return Discarded(id=await slot.proposals.discard(params.id))
 
     async def use(params: SystemName, caller: Caller) -> Switched:
         return await slot.use(params.system)
+
+    async def acknowledge(params: Nothing, caller: Caller) -> BaseModel:
+        return Acknowledged(said=await slot.acknowledge())
 
     async def find(params: ForgetText, caller: Caller) -> BaseModel:
         text, found = await forgetting.find(slot, params.text)
@@ -135,6 +150,14 @@ def methods(slot: Slot) -> list[Method]:
             Switched,
             use,
             "Use another memory system and carry what is known across.",
+            inside="closed",
+        ),
+        Method(
+            "memory.acknowledge",
+            Nothing,
+            Acknowledged,
+            acknowledge,
+            "Take what was edited by hand as it is.",
             inside="closed",
         ),
         Method("memory.find", ForgetText, FoundList, find, "Return every place that keeps a text."),

@@ -232,6 +232,15 @@ class Notes:
                 found[place.name] = str(error)
         return found
 
+    async def oversized(self) -> tuple[str, ...]:
+        """Return a sentence for each file that was made larger by hand than it may be."""
+        return await anyio.to_thread.run_sync(self._oversized)
+
+    def _oversized(self) -> tuple[str, ...]:
+        return tuple(
+            said for place in every_place(self._home) if (said := _over(place, self._readable(place), self._home))
+        )
+
     async def take(self, known: Sequence[Known]) -> tuple[NotTaken, ...]:
         left: list[NotTaken] = []
         wanted: dict[Place, list[str]] = {}
@@ -342,6 +351,21 @@ class Notes:
 def known_id(place: Place, text: str) -> str:
     """Return the id of an entry: the same for as long as its words and its file are."""
     return f"note-{hashlib.sha256(f'{place.name}#{text}'.encode()).hexdigest()[:16]}"
+
+
+def _over(place: Place, entries: Sequence[str], home: Path) -> str:
+    longest = max((len(entry) for entry in entries), default=0)
+    if longest > place.limit:
+        return (
+            f"{place.name} holds an entry of {longest:,} characters, and the whole file is for {place.limit:,}: text "
+            f"was added without § lines. Until you split it in {place.file(home)}, entries are only added."
+        )
+    if (taken := size(entries)) > place.limit:
+        return (
+            f"{place.name} holds {taken:,} characters of {place.limit:,}, so nothing more fits. Shorten it in "
+            f"{place.file(home)}, or have the agent do it."
+        )
+    return ""
 
 
 def _differs(place: Place, receipts: Sequence[Receipt], done: str, now: str) -> str:

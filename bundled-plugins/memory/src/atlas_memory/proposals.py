@@ -19,6 +19,9 @@ from .entries import Applied, Operation
 from .notes import Notes
 from .places import USER, Place, notes_of
 
+SHORTEST_ID = 4
+"""So much of an id is a beginning of it and no slip."""
+
 
 class Change(Frozen):
     """One operation as its card shows it: the whole entry that leaves, nothing for an addition, and the new text."""
@@ -26,6 +29,11 @@ class Change(Frozen):
     action: Literal["add", "replace", "remove"]
     leaves: str = ""
     text: str = ""
+
+    def lines(self) -> list[str]:
+        """Return it as a diff: the entry that leaves behind a minus, the new text behind a plus, each on one line."""
+        signed = (("- ", self.leaves), ("+ ", self.text))
+        return [f"{sign}{' '.join(text.split())}" for sign, text in signed if text.strip()]
 
 
 class Proposal(Frozen):
@@ -98,6 +106,7 @@ class Proposals:
     async def approve(self, id: str) -> Settled:
         """Apply exactly what the card shows, or nothing. Raises MisuseError when it can no longer apply."""
         proposal = await self._get(id)
+        id = proposal.id
         place = _place(proposal.file)
 
         def still(entries: Sequence[str]) -> None:
@@ -120,9 +129,11 @@ class Proposals:
         lost = tuple(one.text for one in written.applied.overwritten)
         return Settled(id=id, file=proposal.file, overwritten=lost, entries=len(written.entries))
 
-    async def discard(self, id: str) -> None:
-        """Drop one without applying it."""
-        await self._delete((await self._get(id)).id)
+    async def discard(self, id: str) -> str:
+        """Drop one without applying it, and return its id."""
+        whole = (await self._get(id)).id
+        await self._delete(whole)
+        return whole
 
     async def drop_holding(self, texts: Sequence[str]) -> None:
         """Drop those that hold any of these texts."""
@@ -136,11 +147,22 @@ class Proposals:
         if texts:
             await self._services.need(STORE).write(work)
 
+    async def changes(self, id: str) -> tuple[Change, ...]:
+        """Return what a proposal would change."""
+        return (await self._get(id)).changes
+
     async def _get(self, id: str) -> Proposal:
+        """Return one by its id, or by a beginning of it that no other has."""
+
         def work(reading: Reading) -> list[Row]:
-            return reading.rows("SELECT * FROM memory_proposals WHERE id = :id", id=id)
+            return reading.rows("SELECT * FROM memory_proposals ORDER BY id")
 
         rows = await self._services.need(STORE).read(work)
+        begin = [row for row in rows if len(id) >= SHORTEST_ID and row["id"].startswith(id)]
+        rows = [row for row in rows if row["id"] == id] or begin
+        if len(rows) > 1:
+            hint = "Give more of it: atlas memory proposals shows them."
+            raise MisuseError(f"{len(rows)} proposals have an id that begins with {id[:60]!r}.", hint=hint)
         if not rows:
             hint = "atlas memory proposals shows those that wait."
             raise NotFoundError(f"There is no proposal {id[:60]!r}.", hint=hint, code="no_proposal")

@@ -72,6 +72,19 @@ async def drop(store: StoreService, digests: Sequence[str]) -> None:
     await store.write(work)
 
 
+async def drop_places(store: StoreService, system: str, places: Sequence[str]) -> None:
+    """Drop every receipt of these places: what is there is right as it is."""
+
+    def work(transaction: Transaction) -> None:
+        transaction.run(
+            "DELETE FROM memory_receipt WHERE system = :system AND place IN (SELECT value FROM json_each(:places))",
+            system=system,
+            places=json.dumps(list(places)),
+        )
+
+    await store.write(work)
+
+
 async def of_calls(store: StoreService, calls: Sequence[str]) -> frozenset[str]:
     """Return those of these calls that have a receipt."""
 

@@ -32,6 +32,7 @@ from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul
 from .sources import Sources
+from .standing import acknowledge, standing
 from .tombstones import Tombstones
 
 FORGOTTEN = (
@@ -171,6 +172,11 @@ class Slot:
 
         return await switch(self, system)
 
+    async def acknowledge(self) -> tuple[str, ...]:
+        """Take the memory in use as it is now, whoever changed it; return what is said of it no more."""
+        found = self.in_use()
+        return await acknowledge(self, found) if found is not None else ()
+
     # --- the start ----------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -193,8 +199,7 @@ class Slot:
 
     async def _compare(self, found: MemorySystem) -> None:
         store = self.services.need(STORE)
-        kept = await receipts.last_of_each_place(store, found.name)
-        self.differences = await found.differences(kept) if kept else ()
+        self.differences = (await standing(self, found)).said
         for said in self.differences:
             self.ctx.logger.warning("Memory differs from what was acknowledged", extra={"said": said})
         told = self.ctx.data_folder / "differences-told"

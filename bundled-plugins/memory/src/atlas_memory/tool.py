@@ -109,9 +109,10 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
             place, operations, conversation=conversation.parent or conversation.id, note=why
         )
         if not id:
-            return "Nothing to change: the memory holds it so already. Do not repeat it."
+            return "Nothing to change: the memory holds it so already.\nDo not repeat it."
         said = f"the whole call waits for the user ({id}). {why}".rstrip()
-        return f"Proposed, not applied: {said} Do not repeat it."
+        card = [line for change in await slot.proposals.changes(id) for line in change.lines()]
+        return "\n".join([f"Proposed, not applied: {said}", *card, "Do not repeat it."])
     if guests and place.about == "user" and any(one.action != "add" for one in operations):
         raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
@@ -149,7 +150,7 @@ async def _for_owner(
         raise ToolError(
             "Nothing was saved, and nothing was proposed: it cannot be kept beside what the owner has."
         ) from None
-    return f"Proposed, not applied: {why}, so it waits for the owner. Do not repeat it."
+    return f"Proposed, not applied: {why}, so it waits for the owner.\nDo not repeat it."
 
 
 async def _why_it_waits(

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from atlas_sdk.errors import SettingsError
 from atlas_sdk.providers import ModelInfo
+from atlas_sdk.refusals import refusal
 from atlas_sdk.regular_file import read_regular_text
 
 from .catalog import BUILT_IN, Endpoint, Model
@@ -148,7 +149,8 @@ def _parse(kind: type[Any], values: Any, path: Path, place: str) -> Any:
         known = f"It knows {', '.join(kind.model_fields)}."
         if first["type"] == "extra_forbidden":
             raise _refused(path, f"has an unknown field {field!r} in {place}.", known) from None
-        raise _refused(path, f"has a wrong {field!r} in {place}: {first['msg'].lower()}.", known) from None
+        said = refusal(wrong, kind)[1].removeprefix(f"{field} is wrong: ")
+        raise _refused(path, f"has a wrong {field!r} in {place}: {said}", known) from None
 
 
 def _refused(path: Path, problem: str, hint: str) -> SettingsError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import ConversationChanged, NumberedEvent, TurnEnded
+from atlas_sdk.plain_text import counted
 
 from .meaning import Meaning
 
@@ -31,6 +32,6 @@ def check(ctx: PluginContext, meaning: Meaning) -> Check:
     async def run() -> Finding:
         if not meaning.model.is_there():
             return Finding("warning", MISSING)
-        return Finding("ok", f"{await meaning.count():,} messages can be found by meaning.")
+        return Finding("ok", f"{counted(await meaning.count(), 'message')} can be found by meaning.")
 
     return Check("recall-vectors.installed", "Past conversations are found by meaning", run)

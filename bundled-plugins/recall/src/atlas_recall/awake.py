@@ -5,6 +5,7 @@ from __future__ import annotations
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
 from atlas_sdk.events import ConversationChanged, NumberedEvent, TurnEnded
+from atlas_sdk.plain_text import counted
 from atlas_sdk.services.store import STORE
 
 from .index import Index, state
@@ -27,8 +28,9 @@ def check(ctx: PluginContext) -> Check:
     async def run() -> Finding:
         now = await ctx.services.need(STORE).read(state)
         if now.waiting:
-            said = f"{now.messages:,} messages can be searched; {now.waiting:,} messages or conversations wait. "
+            wait = counted(now.waiting, "message or conversation waits", "messages or conversations wait")
+            said = f"{counted(now.messages, 'message')} can be searched; {wait}. "
             return Finding("ok", said + "A running server indexes them in the background.")
-        return Finding("ok", f"{now.messages:,} messages can be searched.")
+        return Finding("ok", f"{counted(now.messages, 'message')} can be searched.")
 
     return Check("recall.indexed", "Past conversations can be searched", run)

@@ -10,6 +10,7 @@ from atlas_sdk.hookspecs import hookimpl
 if TYPE_CHECKING:
     from atlas_sdk.context import PluginContext
     from atlas_sdk.hooks import Hook
+    from atlas_sdk.methods import Method
     from atlas_sdk.schema import Schema
     from atlas_sdk.services import Provided
 
@@ -44,3 +45,11 @@ def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
 
     reviews = ctx.services.need(REVIEWS)
     return [reviews.work, reviews.curator.work]
+
+
+@hookimpl
+def atlas_methods(ctx: PluginContext) -> list[Method]:
+    from .methods import methods
+    from .reviews import REVIEWS
+
+    return methods(ctx.services.need(REVIEWS))

@@ -13,15 +13,20 @@ from atlas_sdk.values import Json, read_json
 
 _PROPOSED = re.compile(r"^Proposed\b[^(]*\(([^()\s]+)\)")
 _UNCHANGED = "Nothing to change"
+_SIGNS = ("- ", "+ ")
 About = Literal["user", "memory"]
 
 
 @dataclass(frozen=True)
 class MemoryWrite:
-    """A call of a memory tool that did something: the texts it added, or the id of the ``proposal`` that waits."""
+    """A call of a memory tool that did something: the texts it added, or the id of the ``proposal`` that waits.
+
+    ``waits`` are the lines of that proposal, as the tool said them: each entry that leaves, and each new text.
+    """
 
     about: About
     proposal: str = ""
+    waits: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
 
@@ -38,7 +43,9 @@ def memory_writes(messages: Sequence[Message], tools: Collection[str]) -> tuple[
                 said = "\n".join(one.text for one in part.content if isinstance(one, TextPart))
                 proposed = _PROPOSED.match(said)
                 if proposed or not said.startswith(_UNCHANGED):
-                    found.append(replace(asked[part.call], proposal=proposed[1] if proposed else ""))
+                    waits = tuple(one for one in said.splitlines() if one.startswith(_SIGNS)) if proposed else ()
+                    id = proposed[1] if proposed else ""
+                    found.append(replace(asked[part.call], proposal=id, waits=waits))
     return tuple(found)
 
 
@@ -54,10 +61,12 @@ def line(writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> str:
 def changes(writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> tuple[Json, ...]:
     """Return the event's changes."""
     found: list[dict[str, Any]] = []
+    waits = {one.proposal: one.waits for one in writes}
     for about, proposal in dict.fromkeys((one.about, one.proposal) for one in writes):
         name = "USER.md" if about == "user" else "MEMORY.md"
         if proposal:
-            found.append({"kind": "proposal", "name": name, "proposal": proposal})
+            diff = "\n".join(waits[proposal])
+            found.append({"kind": "proposal", "name": name, "proposal": proposal, **({"diff": diff} if diff else {})})
             continue
         added = [text for one in writes if one.about == about and not one.proposal for text in one.added]
         lines = [f"+ {line}" for text in dict.fromkeys(added) for line in text.splitlines()]

@@ -11,6 +11,7 @@ from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import MessageAdded, MessageTaken, NumberedEvent, ReviewEnded, TurnEnded, TurnStarted
 from atlas_sdk.forks import forked
+from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.records import Checkpoint, Conversation, ModelCall, Origin, Turn
 from atlas_sdk.services import ServiceKey, Services
@@ -23,6 +24,7 @@ from atlas_sdk.services.store import STORE, Reading
 from .counts import ROWS, Counts, Due, counted
 from .curator import Curator
 from .outcome import MemoryWrite, changes, line, memory_writes
+from .owed import Owed
 from .prompts import prompt
 from .review import Review, token_budget
 
@@ -33,6 +35,8 @@ QUIET_SECONDS = 30.0
 """How long a review gives way to turns: a person who waits for an answer comes first, but not for ever."""
 REVIEW_SECONDS = 20 * 60.0
 """Sixteen calls of a slow model take less; a review that hangs must not hold its conversation's next one for ever."""
+LOOKED_SECONDS = 5.0
+"""How long somebody who waits for a review gives the end of a turn to be looked at: it is told a moment before."""
 REVIEWED = frozenset({"client", "channel"})
 """Where a person talks. A routine's run, a subagent and a review itself get none."""
 MAIN = "main"
@@ -56,6 +60,8 @@ class Reviews:
         self._turns: set[str] = set()
         self._quiet = anyio.Event()
         self._jobs: MemoryObjectSendStream[tuple[Turn, Due]] | None = None
+        self._owed = Owed(ctx.services)
+        self._moved = anyio.Event()
 
     # --- when -------------------------------------------------------------------------------------
 
@@ -75,6 +81,7 @@ class Reviews:
                 self._quiet = anyio.Event()
             await self._ended(told.turn)
             self.last_turn = told.turn.id
+            self._move()
 
     async def _ended(self, turn: Turn) -> None:
         counts = self._counts.pop(turn.conversation, None) or await self._counted(turn)
@@ -88,12 +95,32 @@ class Reviews:
         conversation = await self.services.need(STORE).get(Conversation, turn.conversation)
         if conversation is None or conversation.origin.kind not in REVIEWED or self._jobs is None:
             return
+        await self._owed.put(turn.conversation, due)
+        self._queue(turn, due)
+
+    def _queue(self, turn: Turn, due: Due) -> None:
+        if self._jobs is None:
+            return
         self.under_review.add(turn.conversation)
         try:
             self._jobs.send_nowait((turn, due))
         except anyio.WouldBlock:
             self.under_review.discard(turn.conversation)
             self._ctx.logger.warning("A background review was left out: too many wait")
+
+    async def wait(self, conversation: str, turn: str, seconds: float) -> bool:
+        """Wait for the review that a turn may have made due, and return whether it is under way still."""
+        with anyio.move_on_after(LOOKED_SECONDS):
+            while turn and self.last_turn != turn and conversation not in self.under_review:
+                await self._moved.wait()
+        with anyio.move_on_after(seconds):
+            while conversation in self.under_review:
+                await self._moved.wait()
+        return conversation in self.under_review
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = anyio.Event()
 
     async def _counted(self, turn: Turn) -> Counts:
         tools = self._memory_tools()
@@ -118,8 +145,22 @@ class Reviews:
         """Run reviews as they become due, for as long as the plugin is on."""
         self._jobs, jobs = anyio.create_memory_object_stream[tuple[Turn, Due]](MOST_WAITING)
         async with self._jobs, jobs, anyio.create_task_group() as group:
+            await self._take_up()
             async for turn, due in jobs:
                 group.start_soon(self._run, turn, due)
+
+    async def _take_up(self) -> None:
+        """Begin what another process left undone. One command could not do it either, and would pay for it again."""
+        if ONE_COMMAND.get():
+            return
+        try:
+            for conversation, due in (await self._owed.take()).items():
+                store = self.services.need(STORE)
+                turns = await store.find(Turn, conversation=conversation, state="done", newest=True, limit=1)
+                if turns and not (await self._counted(turns[0])).guests:
+                    self._queue(turns[0], due)
+        except AtlasError as error:
+            self._ctx.logger.warning("A background review could not be taken up: %s", error)
 
     async def _run(self, turn: Turn, due: Due) -> None:
         try:
@@ -132,10 +173,12 @@ class Reviews:
                     await self._whole(review)
                 finally:
                     self.running.pop(review.id, None)
+            await self._owed.drop(turn.conversation)
         except AtlasError as error:
             self._ctx.logger.warning("A background review failed: %s", error)
         finally:
             self.under_review.discard(turn.conversation)
+            self._move()
 
     async def _begin(self, turn: Turn, due: Due) -> Review | None:
         """Make the copy, as the conversation stood when the turn ended; None where that is past."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.plain_text import one_line, plain_json
+from atlas_sdk.plain_text import counted, one_line, plain, plain_json, words
 
 skills = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 _SHOWN_CHARS = 80
@@ -26,7 +26,7 @@ def list_(context: typer.Context, json: Json = False) -> None:
     names = [f"{row['bot']}/{row['name']}" if row["bot"] else row["name"] for row in rows]
     width = max((len(name) for name in names), default=0)
     for name, row in zip(names, rows, strict=True):
-        said = f"cannot be used: {row['why']}" if row["why"] else row["description"][:_SHOWN_CHARS]
+        said = f"cannot be used: {row['why']}" if row["why"] else words(row["description"], _SHOWN_CHARS)
         trial = "on trial; " if row["on_trial"] else ""
         print(
             one_line(
@@ -38,14 +38,22 @@ def list_(context: typer.Context, json: Json = False) -> None:
 
 
 @skills.command("versions")
-def versions(context: typer.Context, name: Name, bot: Bot = "", json: Json = False) -> None:
+def versions(
+    context: typer.Context,
+    name: Name,
+    bot: Bot = "",
+    diff: Annotated[bool, typer.Option("--diff", help="Show what changed after each.")] = False,
+    json: Json = False,
+) -> None:
     """List a skill's kept versions, the newest first."""
-    found = _ask(context, "skills.versions", name=name, bot=bot)
+    found = _ask(context, "skills.versions", name=name, bot=bot, diff=diff)
     if json:
         _print(found["versions"])
         return
     for one in found["versions"]:
-        print(one_line(f"{one['id']}  {one['at']}  {one['files']} {'file' if one['files'] == 1 else 'files'}"))
+        print(one_line(f"{one['id']}  {one['at']}  {counted(one['files'], 'file')}"))
+        if diff:
+            print(plain(one["diff"] or "No file of it changed after."))
     if not found["versions"]:
         print(f"No version of {name} is kept: it was not changed yet.")
 
@@ -88,7 +96,7 @@ def _used(row: dict[str, Any]) -> str:
     return f"used {row['uses']}, {row['successes']} with success{last}"
 
 
-def _ask(context: typer.Context, method: str, **params: str) -> Any:
+def _ask(context: typer.Context, method: str, **params: str | bool) -> Any:
     terminal: Terminal = context.obj
     with terminal.connect() as client:
         return client.request(method, params) if params else client.request(method)

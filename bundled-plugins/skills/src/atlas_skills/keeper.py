@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import anyio.to_thread
 
@@ -11,16 +12,18 @@ from atlas_sdk.errors import MisuseError, NotFoundError, StorageError
 from atlas_sdk.messages import Frozen
 
 from . import record
+from .diffs import diff as changed
 from .library import Library
 from .shelf import VERSIONS, Put, Shelf, copy
 
 
 class Version(Frozen):
-    """A version of a skill that is kept."""
+    """A version of a skill that is kept. ``diff`` is what changed after it, where that was asked for."""
 
     id: str
     at: datetime
     files: int
+    diff: str = ""
 
 
 class Keeper:
@@ -29,7 +32,7 @@ class Keeper:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def versions(self, name: str, bot: str) -> tuple[Version, ...]:
+    async def versions(self, name: str, bot: str, *, diff: bool = False) -> tuple[Version, ...]:
         """Return the versions of a skill that are kept, the newest first; also of one that is archived or gone."""
         shelf = self._library.shelf(bot)
 
@@ -39,7 +42,12 @@ class Keeper:
             found = shelf.versions(key)
             if not found and not (shelf.folder / key).is_dir():
                 self._library.on_shelf(name, bot)
-            return tuple(Version(id=one, at=_when(one), files=_files(shelf, key, one)) for one in found)
+            after = [shelf.folder / key, *(shelf.folder / VERSIONS / key / one for one in found)]
+            said = [changed(before, then) for then, before in pairwise(after)] if diff else [""] * len(found)
+            return tuple(
+                Version(id=one, at=_when(one), files=_files(shelf, key, one), diff=text)
+                for one, text in zip(found, said, strict=True)
+            )
 
         return await anyio.to_thread.run_sync(work)
 
@@ -50,6 +58,8 @@ class Keeper:
         def work() -> str:
             self._library.look_now()
             key = self._key(name, bot)
+            if not shelf.versions(key) and not (shelf.folder / key).is_dir():
+                self._library.on_shelf(name, bot)
             source = shelf.version(key, version)
             with shelf.staging() as staging:
                 copy(source, staging / key)

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -160,8 +161,9 @@ class Library:
         if found is None:
             if why := self.retired().get(name):
                 raise NotFoundError(why, hint="atlas marketplace list shows others.", code="no_skill")
-            names = ", ".join(one.name for one in known if not one.why) or "none"
-            raise NotFoundError(f"There is no skill {name[:80]!r}. Those there are: {names}.", code="no_skill")
+            names = ", ".join(one.name for one in known if not one.why)
+            there = f"Those there are: {names}." if names else "There are none yet."
+            raise NotFoundError(f"There is no skill {name[:80]!r}. {there}", code="no_skill")
         return found
 
     def on_shelf(self, name: str, bot: str) -> Skill:
@@ -170,8 +172,10 @@ class Library:
         found = next((one for one in own if one.name == name), None)
         if found is None:
             whose = f"The bot {bot} has" if bot else "The library has"
-            names = ", ".join(one.name for one in own) or "none"
-            raise NotFoundError(f"{whose} no skill {name[:80]!r} of its own; it has: {names}.", code="no_skill")
+            near = get_close_matches(name, [one.name for one in own], 1)
+            names = f"It has: {', '.join(one.name for one in own)}." if own else "It has none."
+            hint = f"Did you mean {near[0]}?" if near else names
+            raise NotFoundError(f"{whose} no skill {name[:80]!r} of its own.", hint=hint, code="no_skill")
         return found
 
     def shelf(self, bot: str) -> Shelf:

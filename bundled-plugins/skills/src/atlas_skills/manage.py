@@ -140,5 +140,5 @@ def _said(done: Sequence[Done]) -> str:
     lines = [f"Skill {one.name} {one.how}." for one in done]
     if any(one.how == UPDATED for one in done):
         lines.append("What it held before is kept as a version.")
-    lines.append("Do not repeat it.")
-    return " ".join(lines)
+    # What is for the model alone has a line of its own: people are shown the first.
+    return " ".join(lines) + "\nDo not repeat it."

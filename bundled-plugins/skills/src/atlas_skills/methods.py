@@ -26,6 +26,12 @@ class SkillName(_Params):
     bot: str = ""
 
 
+class SkillVersionsWanted(SkillName):
+    """Which skill, and whether to say what changed after each version."""
+
+    diff: bool = False
+
+
 class SkillVersion(SkillName):
     """Which version of a skill; the last one where none is named."""
 
@@ -67,8 +73,8 @@ def methods(library: Library) -> list[Method]:
     async def list_(params: Nothing, caller: Caller) -> SkillRows:
         return SkillRows(skills=await library.list())
 
-    async def versions(params: SkillName, caller: Caller) -> SkillVersions:
-        found = await keeper.versions(params.name, params.bot)
+    async def versions(params: SkillVersionsWanted, caller: Caller) -> SkillVersions:
+        found = await keeper.versions(params.name, params.bot, diff=params.diff)
         return SkillVersions(name=params.name, bot=params.bot, versions=found)
 
     async def revert(params: SkillVersion, caller: Caller) -> SkillDone:
@@ -89,7 +95,7 @@ def methods(library: Library) -> list[Method]:
 
     return [
         Method("skills.list", Nothing, SkillRows, list_, "List the skills, also those that cannot be used."),
-        Method("skills.versions", SkillName, SkillVersions, versions, "List a skill's kept versions."),
+        Method("skills.versions", SkillVersionsWanted, SkillVersions, versions, "List a skill's kept versions."),
         Method(
             "skills.revert", SkillVersion, SkillDone, revert, "Put a skill back as a version holds it.", inside="closed"
         ),

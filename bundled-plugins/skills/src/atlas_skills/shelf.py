@@ -166,8 +166,13 @@ class Shelf:
             self.recover()
             kept, place = self.folder / ARCHIVE / name, self.folder / name
             if name not in self.archived():
-                known = ", ".join(self.archived()) or "none"
-                raise NotFoundError(f"No skill {name[:80]!r} is archived. Those there are: {known}.", code="no_skill")
+                known = ", ".join(self.archived())
+                there = (
+                    f"Those that are: {known}."
+                    if known
+                    else "None is: a skill is archived when it is deleted or unused."
+                )
+                raise NotFoundError(f"No skill {name[:80]!r} is archived. {there}", code="no_skill")
             if place.exists():
                 hint = "Archive or rename that one first."
                 raise MisuseError(f"Nothing was restored: there is a skill {name} again.", hint=hint)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.plain_text import plain, plain_json
+from atlas_sdk.plain_text import counted, plain, plain_json
 
 SAID = {"reported": "reported by the provider", "list": "from the price list", "free": "free", "unknown": "not known"}
 
@@ -42,7 +42,7 @@ def usage(
 
 
 def _line(row: dict[str, Any]) -> str:
-    tokens = f"{row['calls']} calls, {row['input_tokens']:,} tokens in ({row['cached_tokens']:,} cached), "
+    tokens = f"{counted(row['calls'], 'call')}, {row['input_tokens']:,} tokens in ({row['cached_tokens']:,} cached), "
     tokens += f"{row['output_tokens']:,} out"
-    unknown = f" + {row['unknown_calls']} calls of unknown cost" if row["unknown_calls"] else ""
+    unknown = f" + {counted(row['unknown_calls'], 'call')} of unknown cost" if row["unknown_calls"] else ""
     return f"${row['dollars']:.4f}{unknown}, {tokens}"

@@ -63,7 +63,7 @@ class ConversationsService(Protocol):
         """Return conversations, the most recently changed first."""
 
     async def change(self, id: str, change: ConversationChange) -> Conversation:
-        """Change what is given. A model or an effort holds from the next turn on."""
+        """Change what is given. A model or an effort holds from the next turn on; a title makes it no newer."""
 
     async def send(
         self,

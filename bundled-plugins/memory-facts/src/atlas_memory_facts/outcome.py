@@ -1,0 +1,67 @@
+"""What came of a review, for programs and, in sentences, for people."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from atlas_sdk.messages import Frozen
+from atlas_sdk.plain_text import counted, one_line
+
+How: TypeAlias = Literal[
+    "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
+]
+
+
+class Did(Frozen):
+    """One change: the ``text`` that was added, put in the place of ``before``, or taken out of use."""
+
+    how: Literal["added", "replaced", "archived"]
+    text: str
+    before: str = ""
+    category: str = ""
+
+
+class Outcome(Frozen):
+    """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations.
+
+    ``unreachable`` says that no model answered: the next review would fail alike.
+    """
+
+    conversation: str
+    agent: str
+    owner: str = ""
+    how: How
+    messages: int = 0
+    added: int = 0
+    replaced: int = 0
+    archived: int = 0
+    changed: tuple[str, ...] = ()
+    did: tuple[Did, ...] = ()
+    refused: tuple[str, ...] = ()
+    why: str = ""
+    unreachable: bool = False
+
+
+_HOW = {
+    "nothing_new": "nothing new was said",
+    "off": "reviews are off; --now reviews it all the same",
+    "under_interval": "it was reviewed already; --now does it again",
+    "backing_off": "the last review failed, and it waits a while; --now tries at once",
+    "claimed": "it is being reviewed at the moment",
+    "not_reviewed": "nobody says anything there",
+}
+
+
+def said(outcome: dict[str, Any]) -> str:
+    """Return what came of a review, by its JSON: a line, and one for each change."""
+    name = f"{outcome['conversation']} ({outcome['agent']})"
+    if outcome["how"] == "failed":
+        return one_line(f"{name}: failed. {outcome['why']}")
+    if outcome["how"] != "reviewed":
+        return one_line(f"{name}: {_HOW[outcome['how']]}.")
+    counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
+    lines = [f"{name}: {counted(outcome['messages'], 'message')} read, {counts or 'nothing to save'}."]
+    for one in outcome["did"]:
+        text = f"{one['before']} → {one['text']}" if one["before"] else one["text"]
+        lines.append(f"  {one['how']}: {text} ({one['category']})")
+    return "\n".join(map(one_line, [*lines, *(f"  not kept: {one}" for one in outcome["refused"])]))
