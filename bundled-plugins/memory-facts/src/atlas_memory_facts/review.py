@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 import anyio
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.messages import Frozen
+from atlas_sdk.phrase import evened
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.memory import MEMORY
@@ -28,6 +29,7 @@ from .review_prompt import SYSTEM, prompt
 from .scopes import Who, key_of, may_read
 from .settings import FactsSettings
 from .system import Facts
+from .teller import is_alike, told_at
 
 PURPOSE = "memory_review"
 CALL_SECONDS = 300.0
@@ -35,6 +37,10 @@ MOST_OUTPUT_TOKENS = 4_000
 """Twenty operations of two hundred characters take about half."""
 UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
 """Nobody says anything in these: a task and its answer are not the user's words."""
+OLDER_NEWS = (
+    "This was said on {told:%Y-%m-%d %H:%M}, and {value!r} is newer, of {said:%Y-%m-%d %H:%M}. It was left as it is."
+)
+QUOTED_CHARS = 60
 
 How: TypeAlias = Literal[
     "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
@@ -79,9 +85,9 @@ class _Material:
 class _Checked:
     """The operations that were let in, and why others were not."""
 
-    adds: tuple[Draft, ...]
-    replaces: tuple[tuple[str, str, Source], ...]
-    archives: tuple[str, ...]
+    adds: tuple[tuple[Draft, datetime], ...]
+    replaces: tuple[tuple[str, str, Source, datetime], ...]
+    archives: tuple[tuple[str, datetime], ...]
     refused: tuple[str, ...]
 
 
@@ -144,7 +150,7 @@ class Reviewer:
             timeout=CALL_SECONDS,
         )
         admitted = await self._admit(parse(asked.text, material.known), material, job)
-        (changed, counts), _ = await self._system.shelf.write(
+        (changed, counts, late), _ = await self._system.shelf.write(
             lambda transaction: self._keep(transaction, admitted, material, job),
             touched=lambda result: result[0],
             conversation=job.conversation.id,
@@ -156,7 +162,7 @@ class Reviewer:
                 "owner": batch.owner,
                 "messages": len(batch.messages),
                 "changed": changed,
-                "refused": admitted.refused,
+                "refused": (*admitted.refused, *late),
                 **counts,
             }
         )
@@ -175,25 +181,30 @@ class Reviewer:
         return _Material(batch, who, known)
 
     async def _admit(self, plan: Plan, material: _Material, job: _Job) -> _Checked:
-        adds, replaces, archives, refused = list[Draft](), list[tuple[str, str, Source]](), list[str](), list[str]()
+        adds, replaces = list[tuple[Draft, datetime]](), list[tuple[str, str, Source, datetime]]()
+        archives, refused = list[tuple[str, datetime]](), list[str]()
         source = _source(material.batch, job)
         for one in plan.operations:
+            kept = None if isinstance(one, Add) else material.known[one.id]
+            told = told_at(one, material.batch.messages, kept.value if kept else "")
             try:
+                if kept is not None:
+                    _newest(kept, told)
                 match one:
                     case Add():
                         draft = reviewed(
                             material.who, one.category, one.key, one.value, confidence=one.confidence, source=source
                         )
                         await self._may_learn(draft.value, material, job)
-                        adds.append(draft)
+                        adds.append((draft, told))
                     case Replace():
                         allow(material.who, material.known[one.id].category)
                         value = checked(one.value)
                         await self._may_learn(value, material, job)
-                        replaces.append((one.id, value, source))
+                        replaces.append((one.id, value, source, told))
                     case Archive():
                         allow(material.who, material.known[one.id].category)
-                        archives.append(one.id)
+                        archives.append((one.id, told))
             except RefusedFactError as error:
                 refused.append(str(error))
         return _Checked(tuple(adds), tuple(replaces), tuple(archives), tuple(refused))
@@ -206,44 +217,54 @@ class Reviewer:
 
     def _keep(
         self, transaction: Transaction, admitted: _Checked, material: _Material, job: _Job
-    ) -> tuple[tuple[str, ...], dict[str, int]]:
-        """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing."""
+    ) -> tuple[tuple[str, ...], dict[str, int], tuple[str, ...]]:
+        """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing.
+
+        Returns what changed, how often, and why an add was refused: what stands in its place is known only here.
+        """
         if not claims.holds(transaction, job.claim):
             raise AtlasError("The review took so long that another one began, so it changed nothing.")
         now = self._ctx.clock.now()
-        ids: list[str] = []
+        ids, refused = list[str](), list[str]()
         counts = {"added": 0, "replaced": 0, "archived": 0}
-        for id in admitted.archives:
+        for id, told in admitted.archives:
             if _is_as_shown(transaction, material.known[id]):
-                facts.archive(transaction, id, by="review", reason="no longer so", now=now)
+                facts.archive(transaction, id, by="review", reason="no longer so", now=now, as_of=told)
                 ids.append(id)
                 counts["archived"] += 1
-        for id, value, source in admitted.replaces:
+        for id, value, source, told in admitted.replaces:
             if _is_as_shown(transaction, material.known[id]):
-                ids += facts.replace(transaction, id, value, source, now)
+                ids += facts.replace(transaction, id, value, source, now, as_of=told)
                 counts["replaced"] += 1
-        for draft in admitted.adds:
+        for draft, told in admitted.adds:
+            if why := _overtaken(transaction, draft, told):
+                refused.append(why)
+                continue
             before = facts.changes(transaction)
-            id = facts.put(transaction, draft, now)
+            id = facts.put(transaction, draft, now, as_of=told)
             if facts.changes(transaction) != before:
                 ids.append(id)
                 counts["added"] += 1
         claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
-        return tuple(ids), counts
+        return tuple(ids), counts, tuple(refused)
 
 
 def unreviewed(view: Reading) -> list[Conversation]:
-    """Return a conversation of each chat in which somebody said something since its last review, the oldest first."""
+    """Return a conversation of each chat in which somebody said something since its last review.
+
+    The one whose newest words are the oldest comes first, so that what was said last is learned last.
+    """
     newest: dict[tuple[str, str], Conversation] = {}
     for row in view.rows("SELECT data FROM conversation ORDER BY updated_at"):
         one = Conversation.model_validate_json(row["data"])
         if one.origin.kind not in UNREVIEWED_KINDS:
             newest[one.agent, key_of(one)] = one
-    return [
-        one
+    spoken = [
+        (at, one)
         for (agent, key), one in newest.items()
-        if reading.new_messages(view, one, claims.state(view, agent, key).last_message)
+        if (at := reading.newest(view, one, claims.state(view, agent, key).last_message)) is not None
     ]
+    return [one for _, one in sorted(spoken, key=lambda found: found[0])]
 
 
 def matching(
@@ -269,6 +290,27 @@ def _source(batch: Batch, job: _Job) -> Source:
         session=job.conversation.id,
         message=batch.last,
     )
+
+
+def _overtaken(transaction: Transaction, draft: Draft, told: datetime) -> str:
+    """Return why a new fact is older news than one that it contradicts, or nothing where it is not."""
+    there = facts.standing(transaction, draft)
+    if there is not None and there.archived_at is None and evened(there.value) == evened(draft.value):
+        return ""  # it says so already
+    alike = [one for one in facts.of_scope(transaction, draft.whose) if is_alike(one.value, draft.value)]
+    try:
+        for one in [there, *alike] if there is not None else alike:
+            _newest(one, told)
+    except RefusedFactError as error:
+        return str(error)
+    return ""
+
+
+def _newest(kept: Fact, told: datetime) -> None:
+    """Refuse to change a fact by what was said before it. Raises RefusedFactError."""
+    if told < kept.said_at:
+        value = kept.value if len(kept.value) <= QUOTED_CHARS else f"{kept.value[:QUOTED_CHARS]}…"
+        raise RefusedFactError(OLDER_NEWS.format(told=told, value=value, said=kept.said_at))
 
 
 def _is_as_shown(transaction: Transaction, shown: Fact) -> bool:

@@ -68,13 +68,13 @@ class Facts:
         drafts = []
         for one in known:
             try:
-                drafts.append(draft_of(one))
+                drafts.append((draft_of(one), one.at))
             except RefusedFactError as error:
                 left.append(NotTaken(known=one, why=str(error)))
         now = self.ctx.clock.now()
 
         def work(transaction: Transaction) -> list[str]:
-            return [facts.put(transaction, draft, now) for draft in drafts]
+            return [facts.put(transaction, draft, now, as_of=at) for draft, at in drafts]
 
         await self.shelf.write(work, touched=lambda ids: ids)
         return tuple(left)
