@@ -31,6 +31,8 @@ SUMMARY_SHARE, WORDS_SHARE, HELD_SHARE = 0.15, 0.35, 0.2
 ESSENTIAL_SHARE = 0.6
 """The most that the task, the last instruction and the firm rules may take: where they need it, the tail is shorter."""
 TAIL_SHARE = 0.1
+HELD_TAIL_TOKENS = 8_000
+"""What a tail keeps before skills in use take more than their share: a large window has room for all of them."""
 SUMMARY_TOKENS = 6_000
 """A longer summary is read with less care than the messages it stands for."""
 LEAST_SHARE = 0.25
@@ -56,7 +58,8 @@ HEADINGS = {
     TASK: "What the user wants done, word for word as the user wrote it, the latest last:",
     RULE: "The user's standing rules, word for word and in their order. A later one changes an earlier one. "
     "They hold for all that follows:",
-    WORDS: "What else the user said in the archived part, word for word and in its order:",
+    WORDS: "What else the user said in the archived part, word for word and in its order. A standing wish among it "
+    "still holds, and what was asked once may be done:",
     INSTRUCTION: "The user's last instruction, word for word:",
 }
 HELD = "Still in use, as {what} last answered:"
@@ -119,14 +122,15 @@ class Compactor:
 
         most = await _carried(said, sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
         words_tokens = max(plan.share(WORDS_SHARE), most.essential(sizes))
-        results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=plan.share(HELD_SHARE)), sizes)
         summary_tokens = min(SUMMARY_TOKENS, plan.share(SUMMARY_SHARE))
+        held_tokens = max(plan.share(HELD_SHARE), plan.room - words_tokens - summary_tokens - HELD_TAIL_TOKENS)
+        results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=held_tokens), sizes)
         tail_tokens = max(plan.room - words_tokens - results_tokens - summary_tokens, plan.share(TAIL_SHARE))
         at = cut(path, sizes, min(tail_tokens, int(before * MANUAL_TAIL_SHARE)) if manual else tail_tokens)
         if at < 0 or all(is_summary(message) for message in path[: at + 1]):
             raise NothingToCompactError
         tail = {message.id for message in path[at + 1 :]}
-        results = within(kept, tail=tail, sizes=sizes, tokens=plan.share(HELD_SHARE))
+        results = within(kept, tail=tail, sizes=sizes, tokens=held_tokens)
         least = plan.prefix + _size(results, sizes) + sizes.messages(path[at + 1 :])
         if not manual and least > before * SHRINKS_TO:
             raise NothingToCompactError
