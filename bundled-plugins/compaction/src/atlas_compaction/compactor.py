@@ -19,7 +19,7 @@ from atlas_sdk.services.tools import TOOLS
 
 from .carried import Held, held, within
 from .cut import cut, whole_cuts
-from .failures import NothingToCompactError
+from .failures import NothingToCompactError, NotWorthItError
 from .settings import CompactionSettings
 from .sizes import Sizes
 from .summary import Asked, Summary, summed_up
@@ -41,6 +41,8 @@ SLACK = 0.8
 """Of the room between the instructions and the threshold: a turn must fit before the next compaction."""
 MANUAL_TAIL_SHARE = 0.25
 """Whoever asks for a compaction wants to see it shrink, also where all would fit."""
+WORTH_TOKENS = 1_000
+"""Less than this by hand pays for no call of a model: its summary, and what goes with it, is about as long."""
 SHRINKS_TO = 0.9
 """A compaction that saves less than a tenth comes back at once."""
 
@@ -99,10 +101,13 @@ class Compactor:
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
 
-    async def compact(self, id: str, *, counted: int = 0, window: int = 0, manual: bool = False) -> Outcome:
+    async def compact(
+        self, id: str, *, counted: int = 0, window: int = 0, manual: bool = False, wish: str = ""
+    ) -> Outcome:
         """Compact a conversation, and commit it in one transaction. Whatever it raises, nothing was changed.
 
-        ``counted`` is what the provider said the last prompt took, and ``window`` what the model turned out to hold.
+        ``counted`` is what the provider said the last prompt took, ``window`` what the model turned out to hold, and
+        ``wish`` what whoever asked by hand wants kept above all.
         Raises SummaryError, and ProviderError where there is no model to ask.
         """
         conversations, models = self._ctx.services.need(CONVERSATIONS), self._ctx.services.need(MODELS)
@@ -129,12 +134,15 @@ class Compactor:
         at = cut(path, sizes, min(tail_tokens, int(before * MANUAL_TAIL_SHARE)) if manual else tail_tokens)
         if at < 0 or all(is_summary(message) for message in path[: at + 1]):
             raise NothingToCompactError
+        gone = sizes.messages(message for message in path[: at + 1] if not is_summary(message))
+        if manual and gone < WORTH_TOKENS:
+            raise NotWorthItError(gone)
         tail = {message.id for message in path[at + 1 :]}
         results = within(kept, tail=tail, sizes=sizes, tokens=held_tokens)
         least = plan.prefix + _size(results, sizes) + sizes.messages(path[at + 1 :])
         if not manual and least > before * SHRINKS_TO:
             raise NothingToCompactError
-        asked = Asked(id, provider.id, model.id, window, settings.reasoning_effort)
+        asked = Asked(id, provider.id, model.id, window, settings.reasoning_effort, wish)
         made = await summed_up(self._ctx, asked, entries(path[: at + 1]), sizes, summary_tokens)
 
         quotes = (*_quoted_before(path[0]), *made.quotes)
