@@ -439,3 +439,20 @@ async def test_conversations_are_reviewed_in_the_order_of_their_newest_words(
         listed = [one["id"] for one in (await ask(app, "memory.unreviewed"))["conversations"]]
 
     assert listed == [early, late]
+
+
+async def test_two_things_of_one_kind_in_one_reply_are_both_kept_in_any_order(
+    opened: OpenApp, model: Model, atlas_clock: FakeClock
+) -> None:
+    def cat(name: str, message: int) -> dict[str, Any]:
+        value = f"Has a cat called {name}."
+        return {"op": "add", "category": "identity", "key": f"cat {name}", "value": value, "message": message}
+
+    async with opened() as app:
+        here = await start(app)
+        for text in ("We have a cat, Miso.", "And a cat, Tofu."):
+            await say(app, model, here, text)
+            atlas_clock.advance(seconds=60)
+        done = await review(app, model, here, operations(cat("Tofu", 2), cat("Miso", 1)))
+
+        assert (done["added"], done["refused"]) == (2, [])

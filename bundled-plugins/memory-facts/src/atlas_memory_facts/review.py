@@ -237,7 +237,7 @@ class Reviewer:
                 ids += facts.replace(transaction, id, value, source, now, as_of=told)
                 counts["replaced"] += 1
         for draft, told in admitted.adds:
-            if why := _overtaken(transaction, draft, told):
+            if why := _overtaken(transaction, draft, told, mine=ids):
                 refused.append(why)
                 continue
             before = facts.changes(transaction)
@@ -292,12 +292,16 @@ def _source(batch: Batch, job: _Job) -> Source:
     )
 
 
-def _overtaken(transaction: Transaction, draft: Draft, told: datetime) -> str:
-    """Return why a new fact is older news than one that it contradicts, or nothing where it is not."""
+def _overtaken(transaction: Transaction, draft: Draft, told: datetime, *, mine: Sequence[str]) -> str:
+    """Return why a new fact is older news than one that it contradicts, or nothing where it is not.
+
+    What the same reply changed contradicts it by its key alone: the reviewer knew of both.
+    """
     there = facts.standing(transaction, draft)
     if there is not None and there.archived_at is None and evened(there.value) == evened(draft.value):
         return ""  # it says so already
-    alike = [one for one in facts.of_scope(transaction, draft.whose) if is_alike(one.value, draft.value)]
+    others = [one for one in facts.of_scope(transaction, draft.whose) if one.id not in mine]
+    alike = [one for one in others if is_alike(one.value, draft.value)]
     try:
         for one in [there, *alike] if there is not None else alike:
             _newest(one, told)
