@@ -103,13 +103,18 @@ def _review(body: dict[str, Any]) -> Reply:
 
 
 def _operations(said: str) -> str:
-    """Keep what a message asks to be remembered, as the reviewer of facts answers."""
+    """Keep what a message asks to be remembered, as the reviewer of facts answers: each under a key of its own."""
     messages = said.partition("<messages>")[2]
     adds = [
-        {"op": "add", "category": "preference", "key": f"told_{number}", "value": text}
-        for number, (_, text) in enumerate(REMEMBER.findall(messages))
+        {"op": "add", "category": _category(text), "key": text, "value": text} for _, text in REMEMBER.findall(messages)
     ]
     return json.dumps({"operations": adds}) if adds else "Nothing to save."
+
+
+def _category(text: str) -> str:
+    if text in NOTES["work"]:
+        return "context"
+    return "identity" if text.startswith(("Lives", "Has")) else "preference"
 
 
 @pytest.fixture

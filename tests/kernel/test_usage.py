@@ -81,7 +81,7 @@ async def test_the_bill_by_purpose_is_what_the_model_server_counted(
         )
         async with open_home() as app:
             id = await start(app, provider="standin", folder=str(work), auto_mode=False)
-            for said in ("Hello there.", "Tidy up.", "And now?", "/compact", "Thank you."):
+            for said in ("Hello there." + " kettle" * 700, "Tidy up.", "And now?", "/compact", "Thank you."):
                 await turn(app, id, said)
             copy = await start(app, provider="standin", origin=Origin(kind="review"))
             reviews.copies.add(copy)

@@ -328,3 +328,21 @@ async def test_a_helper_is_sent_nothing_of_the_owners_once_a_guest_came_to_whom_
 
     assert "kettlefish" in before
     assert "kettlefish" not in sent(model)
+
+
+@pytest.mark.anyio
+async def test_where_a_guest_reads_along_no_refusal_says_what_the_profile_holds(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        file = put(app, "USER.md", "Lives in Porto.")
+        model.provider.add("Hello.")
+        chat = await start(app)
+        await said_by_guest(app, chat, "Hi, I am Gus.")
+        add = {"target": "memory", "action": "add", "content": "Lives in Porto."}
+        model.provider.add(Reply(calls=(call("memory", add),)), "Done.")
+        path = await turn(app, chat, "Lives in Porto. Keep that.")
+        (result,) = path[-2].parts
+        said = result.content[0].text  # type: ignore[union-attr]
+
+    assert said.startswith("Nothing was saved: a guest reads along here")
+    assert "USER.md" not in said
+    assert file.read_text() == "Lives in Porto.\n"

@@ -50,6 +50,19 @@ def test_a_miss_names_the_closest() -> None:
         applied(Operation("remove", old_text="two dogs"))
 
 
+def test_a_miss_names_nothing_that_only_the_call_itself_would_add() -> None:
+    with pytest.raises(ToolError) as refused:
+        applied(Operation("add", "Has two dogs and a parrot."), Operation("remove", old_text="two parrots"))
+
+    assert "dogs" not in str(refused.value)
+    assert CATS in str(refused.value)
+
+
+def test_what_only_the_call_itself_would_add_is_called_so_where_it_makes_a_piece_ambiguous() -> None:
+    with pytest.raises(ToolError, match=r"- Has two dogs\. \(of this call, not saved\)$"):
+        applied(Operation("add", "Has two dogs."), Operation("remove", old_text="Has two"))
+
+
 def test_all_or_nothing() -> None:
     with pytest.raises(ToolError, match="Operation 2"):
         applied(Operation("add", "New."), Operation("remove", old_text="nowhere"))

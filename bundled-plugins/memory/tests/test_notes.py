@@ -341,3 +341,31 @@ async def test_no_line_end_hides_a_separator_in_an_entry(opened: OpenApp, model:
         said = await remember(app, model, {"target": "user", "action": "add", "content": "a\r§\rb"})
 
     assert "one entry each" in said
+
+
+@pytest.mark.parametrize(("target", "other"), [("user", "memory"), ("memory", "user")])
+async def test_a_fact_goes_to_one_file_and_a_refusal_names_the_other(
+    opened: OpenApp, model: Model, atlas_home: Home, target: str, other: str
+) -> None:
+    there = put(atlas_home, f"memory/{'USER' if other == 'user' else 'MEMORY'}.md", PRINTER)
+    async with opened() as app:
+        said = await remember(app, model, {"target": target, "action": "add", "content": f"{PRINTER[:-1].lower()}"})
+        moved = [
+            await remember(app, model, {"target": one, "action": action, **more})
+            for one, action, more in ((other, "remove", {"old_text": "printer"}), (target, "add", {"content": PRINTER}))
+        ]
+
+    assert said.startswith(f"Nothing was saved: memory/{there.name} holds {PRINTER.lower()[:-1]!r} already")
+    assert f"remove it there first (target {other})" in said
+    assert all("Write saved." in one for one in moved)
+
+
+async def test_what_is_in_both_files_by_hand_stays_and_can_be_changed(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    for name in ("USER", "MEMORY"):
+        put(atlas_home, f"memory/{name}.md", PRINTER)
+    async with opened() as app:
+        said = await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."})
+
+    assert "Write saved." in said

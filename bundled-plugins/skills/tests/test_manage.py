@@ -260,6 +260,34 @@ async def test_plugins_skills_are_left_alone_and_what_atlas_ships_is_copied(
     assert len(list((atlas_home.folder / "skills" / ".versions" / "bake").iterdir())) == 1
 
 
+@pytest.mark.parametrize("ours", [True, False])
+async def test_a_patch_that_changes_nothing_is_refused_and_makes_no_copy_and_no_version(
+    atlas_app: OpenApp, model: Model, tmp_path: Path, atlas_home: Home, put: Put, ours: bool
+) -> None:
+    shipped = tmp_path / "bake" / "SKILL.md"
+    shipped.parent.mkdir()
+    shipped.write_text(skill("bake", "Heat the oven."), encoding="utf-8")
+    if ours:
+        put("bake", "Heat the oven.")
+    sources = Video() if ours else Video(SkillSource("bake", "How to bake.", shipped))
+    patches = [("Heat", "Preheat"), ("Preheat", "Heat")]
+    async with opened(atlas_app, model, video=sources) as app:
+        before = sorted((atlas_home.folder / "skills").rglob("*"))
+        same = {"name": "bake", "action": "patch", "old_string": "Heat", "new_string": "Heat"}
+        refused = await manage(app, model, same)
+        there_and_back = [
+            {"name": "bake", "action": "patch", "old_string": old, "new_string": new} for old, new in patches
+        ]
+        undone = await manage(app, model, *there_and_back)
+        names = [row.name for row in await app.services.need(SKILLS).list()]
+        after = sorted((atlas_home.folder / "skills").rglob("*"))
+
+    assert refused.startswith("Nothing was changed. The skill bake says so already.")
+    assert undone.startswith("Nothing was changed.")
+    assert names.count("bake") == 1
+    assert [one for one in after if one.name != ".lock" and one not in before and ".atlas" not in one.name] == []
+
+
 async def test_a_skill_that_is_there_under_another_name_is_named_instead(
     atlas_app: OpenApp, model: Model, put: Put
 ) -> None:

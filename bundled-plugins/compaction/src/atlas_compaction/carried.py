@@ -52,19 +52,23 @@ def held(messages: Sequence[Message], find: Callable[[str], Tool | None], skills
 
 
 def within(kept: Sequence[Held], *, tail: Collection[str], sizes: Sizes, tokens: int) -> tuple[Held, ...]:
-    """Return what there is room for, the last used first, each cut to its share. The ``tail`` is read anyway."""
-    left, chosen = min(ALL_TOKENS, tokens), list[Held]()
+    """Return what there is room for, the last used first, each cut to its share. The ``tail`` is read anyway.
+
+    The limits are of a text as it is, whatever a provider counts for it; only the room is in the provider's tokens.
+    """
+    plain = Sizes()
+    left, chosen = min(ALL_TOKENS, int(tokens / sizes.factor)), list[Held]()
     for one in reversed(kept):
         if one.message in tail:
             continue
         most, parts = min(EACH_TOKENS, left), list[TextPart]()
         for part in one.parts:
-            cut = part.model_copy(update={"text": sizes.cut(part.text, most)})
+            cut = part.model_copy(update={"text": plain.cut(part.text, most)})
             parts.append(cut)
-            most -= sizes.part(cut)
+            most -= plain.part(cut)
             if most <= 0:
                 break
-        size = sum(map(sizes.part, parts))
+        size = sum(map(plain.part, parts))
         if 0 < size <= left:
             left -= size
             chosen.append(Held(one.tool, one.name, one.message, tuple(parts)))

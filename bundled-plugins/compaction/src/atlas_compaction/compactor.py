@@ -19,7 +19,7 @@ from atlas_sdk.services.tools import TOOLS
 
 from .carried import Held, held, within
 from .cut import cut, whole_cuts
-from .failures import NothingToCompactError
+from .failures import NothingToCompactError, NotWorthItError
 from .settings import CompactionSettings
 from .sizes import Sizes
 from .summary import Asked, Summary, summed_up
@@ -31,6 +31,8 @@ SUMMARY_SHARE, WORDS_SHARE, HELD_SHARE = 0.15, 0.35, 0.2
 ESSENTIAL_SHARE = 0.6
 """The most that the task, the last instruction and the firm rules may take: where they need it, the tail is shorter."""
 TAIL_SHARE = 0.1
+HELD_TAIL_TOKENS = 8_000
+"""What a tail keeps before skills in use take more than their share: a large window has room for all of them."""
 SUMMARY_TOKENS = 6_000
 """A longer summary is read with less care than the messages it stands for."""
 LEAST_SHARE = 0.25
@@ -39,6 +41,8 @@ SLACK = 0.8
 """Of the room between the instructions and the threshold: a turn must fit before the next compaction."""
 MANUAL_TAIL_SHARE = 0.25
 """Whoever asks for a compaction wants to see it shrink, also where all would fit."""
+WORTH_TOKENS = 1_000
+"""Less than this by hand pays for no call of a model: its summary, and what goes with it, is about as long."""
 SHRINKS_TO = 0.9
 """A compaction that saves less than a tenth comes back at once."""
 
@@ -56,7 +60,8 @@ HEADINGS = {
     TASK: "What the user wants done, word for word as the user wrote it, the latest last:",
     RULE: "The user's standing rules, word for word and in their order. A later one changes an earlier one. "
     "They hold for all that follows:",
-    WORDS: "What else the user said in the archived part, word for word and in its order:",
+    WORDS: "What else the user said in the archived part, word for word and in its order. A standing wish among it "
+    "still holds, and what was asked once may be done:",
     INSTRUCTION: "The user's last instruction, word for word:",
 }
 HELD = "Still in use, as {what} last answered:"
@@ -96,10 +101,13 @@ class Compactor:
     def __init__(self, ctx: PluginContext) -> None:
         self._ctx = ctx
 
-    async def compact(self, id: str, *, counted: int = 0, window: int = 0, manual: bool = False) -> Outcome:
+    async def compact(
+        self, id: str, *, counted: int = 0, window: int = 0, manual: bool = False, wish: str = ""
+    ) -> Outcome:
         """Compact a conversation, and commit it in one transaction. Whatever it raises, nothing was changed.
 
-        ``counted`` is what the provider said the last prompt took, and ``window`` what the model turned out to hold.
+        ``counted`` is what the provider said the last prompt took, ``window`` what the model turned out to hold, and
+        ``wish`` what whoever asked by hand wants kept above all.
         Raises SummaryError, and ProviderError where there is no model to ask.
         """
         conversations, models = self._ctx.services.need(CONVERSATIONS), self._ctx.services.need(MODELS)
@@ -119,18 +127,22 @@ class Compactor:
 
         most = await _carried(said, sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
         words_tokens = max(plan.share(WORDS_SHARE), most.essential(sizes))
-        results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=plan.share(HELD_SHARE)), sizes)
         summary_tokens = min(SUMMARY_TOKENS, plan.share(SUMMARY_SHARE))
+        held_tokens = max(plan.share(HELD_SHARE), plan.room - words_tokens - summary_tokens - HELD_TAIL_TOKENS)
+        results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=held_tokens), sizes)
         tail_tokens = max(plan.room - words_tokens - results_tokens - summary_tokens, plan.share(TAIL_SHARE))
         at = cut(path, sizes, min(tail_tokens, int(before * MANUAL_TAIL_SHARE)) if manual else tail_tokens)
         if at < 0 or all(is_summary(message) for message in path[: at + 1]):
             raise NothingToCompactError
+        gone = sizes.messages(message for message in path[: at + 1] if not is_summary(message))
+        if manual and gone < WORTH_TOKENS:
+            raise NotWorthItError(gone)
         tail = {message.id for message in path[at + 1 :]}
-        results = within(kept, tail=tail, sizes=sizes, tokens=plan.share(HELD_SHARE))
+        results = within(kept, tail=tail, sizes=sizes, tokens=held_tokens)
         least = plan.prefix + _size(results, sizes) + sizes.messages(path[at + 1 :])
         if not manual and least > before * SHRINKS_TO:
             raise NothingToCompactError
-        asked = Asked(id, provider.id, model.id, window, settings.reasoning_effort)
+        asked = Asked(id, provider.id, model.id, window, settings.reasoning_effort, wish)
         made = await summed_up(self._ctx, asked, entries(path[: at + 1]), sizes, summary_tokens)
 
         quotes = (*_quoted_before(path[0]), *made.quotes)

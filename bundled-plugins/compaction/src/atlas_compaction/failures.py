@@ -12,6 +12,14 @@ class SummaryError(AtlasError):
         super().__init__(f"The conversation could not be summed up: {why}", code="no_summary")
 
 
+class NotWorthItError(SummaryError):
+    """So little would be archived that its summary is hardly shorter."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__("what would be archived is hardly longer than its summary.")
+        self.tokens = tokens
+
+
 class NothingToCompactError(SummaryError):
     """All there is fits already, or cannot be made smaller."""
 

@@ -1,7 +1,8 @@
 """What in a person's words reads like a standing rule or names a task. Pure, and generous: a false find costs a line.
 
 Two kinds of words: those that speak of all times to come (always, from now on, "Rule 3"), and those that forbid or ask
-(don't, must, only, please). When there is no room for both, the strong ones stay.
+(don't, must, only, please). When there is no room for both, the strong ones stay. A rule may have neither: "British
+spelling everywhere." What is short, asks nothing and begins like no statement may be one.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ LINE_CHARS = 400
 LONGEST_CHARS = 2_000
 """A longer sentence is no rule but something pasted."""
 
-STRONG, GENERAL, WEAK = 3, 2, 1
-"""GENERAL is a weak one without a number: what is asked of one thing mostly names it, and a rule does not."""
+STRONG, GENERAL, PLAIN, WEAK = 4, 3, 2, 1
+"""GENERAL is a weak one without a number: what is asked of one thing mostly names it, and a rule does not. PLAIN is a
+short sentence by its form alone: an order, or a thing named. It may as well ask for something once."""
+PLAIN_CHARS = 120
+PLAIN_WORDS = 2, 16
+PASTED_CHARS = 800
+"""The short lines of a longer message are those of a table or of a program, and no orders."""
+PLAIN_SIGNS = 4
+"""The least signs where words have no spaces between them: a greeting has two or three."""
 
 _STRONG_WORDS = (
     # English
@@ -57,7 +65,7 @@ _STRONG_WORDS = (
 _WEAK_WORDS = (
     r"don['’]?ts?|do not|must(?:n['’]t)?|only|should(?:n['’]t)?",
     r"shall|please|make sure|ensure|avoid|prefer(?:red)?|stop",
-    r"instead|use|keep|may not|cannot|can['’]t|need to|ha(?:s|ve) to",
+    r"instead|use|keep|may not|cannot|can['’]t|need to|ha(?:s|ve) to|rather",
     r"forbidden|allowed|required|every|treat|assume|format|write|speak|sign",
     r"not|without|forget|ignore|cancel|drop",
     r"não|deve[ms]?|precisa|tem (?:de|que)|só|somente|apenas",
@@ -87,6 +95,28 @@ _WEAK_SIGNS = (
 )
 
 
+_STATEMENT_WORDS = (
+    # Who or what a statement speaks of, and what people say by the way: an order or a heading begins with neither.
+    r"I|you|he|she|it|we|they|the|an?|th(?:is|at|ese|ose|ere)|my|your|his|her|its|our|their|here|what|why|how|who|where",
+    r"which|is|are|was|do|does|did|can|could|will|would|have|has|and|but|so|or|because|yes|no|ok(?:ay)?|thanks?",
+    r"thank you|hello|hi|hey|good|great|fine|sure|well|maybe|perhaps|done|nice|go on|go ahead",
+    r"continue|sorry|look|wait|let['’]?s?",
+    r"eu|ele|ela|nós|eles|elas|os?|as?|uma?|isto|isso|está|estou|é|são|há|sim|obrigad[oa]|olá|oi|bom|boa|e|mas|que|como",
+    r"yo|él|ella|nosotros|ellos|el|los|las?|un|una|esto|eso|es|hay|sí|gracias|hola|bueno|buenas?|y|pero|qué|cómo",
+    r"io|lui|lei|noi|loro|il|lo|gli|i|uno|questo|c['’]è|sì|grazie|ciao|buon\w*|e|ma|che|come",
+    r"je|j['’]\w+|tu|il|elle|nous|vous|ils|elles|le|les|une|c['’]est|cela|ça|oui|non|merci|bonjour|salut|et|mais|que",
+    r"ich|du|er|sie|es|ihr|der|die|das|ein|eine|mein|meine|ist|sind|war|ja|nein|danke|hallo|guten?|und|aber|was|wie|warum",
+    r"ik|jij|je|hij|zij|ze|wij|de|het|een|dit|dat|ja|nee|dank\w*|hoi|goede?|en|maar|wat|hoe",
+    r"jag|han|hon|vi|de|den|det|en|ett|ja|nej|tack|hej|och|men|vad|hur|jeg|hun|et|takk|tak|og|hvad|hva|hvordan",
+    r"ja|ty|on|ona|to|jest|tak|nie|dziękuję|dzięki|cześć|i|ale|co|jak",
+    r"я|ты|он|она|оно|мы|вы|они|это|да|нет|спасибо|привет|и|но|а|что|как|ben|sen|bu|şu|evet|hayır|teşekkür\w*|merhaba|ve|ama",
+    r"أنا|هو|هي|هذا|نعم|شكرا|مرحبا|मैं|वह|यह|हाँ|धन्यवाद|नमस्ते",
+)
+_STATEMENT_SIGNS = (
+    "我|你|您|他|她|它|这|那|這|是的|好的|谢谢|謝謝|私|僕|これ|それ|はい|ありがとう|저는|나는|이것|네|감사|안녕"
+)
+_QUESTION_SIGNS = ("?", "？", "؟", "吗", "吗。", "か", "か。")
+
 _TASK_WORDS = (
     r"tasks?|goals?|objectives?|projects?|missions?",
     r"I (?:want|need) (?:you )?to|your job|we(?:['’]re| are) going to",
@@ -102,13 +132,15 @@ def _words(groups: tuple[str, ...], signs: str) -> str:
 
 
 @cache
-def _pattern(which: Literal["strong", "weak", "task", "label"]) -> re.Pattern[str]:
+def _pattern(which: Literal["strong", "weak", "statement", "task", "label"]) -> re.Pattern[str]:
     """Return a pattern, compiled when it is first needed: that takes milliseconds, and a start has none to give."""
     match which:
         case "strong":
             return re.compile(_words(_STRONG_WORDS, _STRONG_SIGNS), re.IGNORECASE)
         case "weak":
             return re.compile(_words(_WEAK_WORDS, _WEAK_SIGNS), re.IGNORECASE)
+        case "statement":
+            return re.compile(rf"\W*(?:(?:{'|'.join(_STATEMENT_WORDS)})(?!\w)|{_STATEMENT_SIGNS})", re.IGNORECASE)
         case "task":
             return re.compile(_words(_TASK_WORDS, _TASK_SIGNS), re.IGNORECASE)
         case "label":
@@ -117,6 +149,7 @@ def _pattern(which: Literal["strong", "weak", "task", "label"]) -> re.Pattern[st
             return re.compile(label, re.IGNORECASE | re.MULTILINE)
 
 
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[^a-zß-öø-ÿ])|(?<=[。！？])")
 
@@ -131,12 +164,32 @@ class Rule:
 
 
 def strength(sentence: str) -> int:
-    """Say how much a sentence reads like a standing rule: STRONG, GENERAL, WEAK or 0."""
+    """Say how much a sentence reads like a standing rule: STRONG, GENERAL, PLAIN, WEAK or 0."""
     if _pattern("strong").search(sentence):
         return STRONG
     if not _pattern("weak").search(sentence):
-        return 0
-    return WEAK if any(map(str.isdigit, sentence)) else GENERAL
+        return PLAIN if is_plain(sentence) and not has_number(sentence) else 0
+    return WEAK if has_number(sentence) else GENERAL
+
+
+def asks(text: str) -> bool:
+    """Say whether a text is a question, by its end."""
+    return text.rstrip().rstrip("\"'”’»)").endswith(_QUESTION_SIGNS)
+
+
+def has_number(text: str) -> bool:
+    """Say whether a text has a digit: what is of one thing mostly names it."""
+    return any(map(str.isdigit, text))
+
+
+def is_plain(sentence: str) -> bool:
+    """Say whether a sentence is short, asks nothing, and begins like no statement: an order, or a thing named."""
+    words, (least, most) = sentence.split(), PLAIN_WORDS
+    if not words or len(sentence) > PLAIN_CHARS or len(words) > most or asks(sentence):
+        return False
+    if len(words) < least and not (len(words[0]) > PLAIN_SIGNS and _SPACELESS.search(words[0])):
+        return False
+    return not _pattern("statement").match(sentence)
 
 
 def names_task(text: str) -> int:
@@ -153,12 +206,14 @@ def rules_in(text: str) -> tuple[Rule, ...]:
     """
     found: list[Rule] = []
     heading = 0
+    pasted = len(text) > PASTED_CHARS
     for start, piece in _pieces(text):
         if heading and _ITEM.match(piece):
             found.append(Rule(start, piece.strip(), max(heading, strength(piece))))
             continue
         heading = 0 if piece.strip() else heading
-        if (strong := strength(piece)) and len(piece) <= LONGEST_CHARS:
+        strong = strength(piece)
+        if strong and (strong != PLAIN or not pasted) and len(piece) <= LONGEST_CHARS:
             found.append(Rule(start, piece.strip(), strong))
             if piece.rstrip().endswith((":", "：")):
                 heading = strong

@@ -14,6 +14,8 @@ IMAGE_TOKENS = 1_500
 """About what a picture of a screen costs at the large providers."""
 MESSAGE_TOKENS = 4
 """What a message costs beside its words."""
+NOTE_TOKENS = 12
+"""What the note takes that a text was cut, the token more that every text counts with it."""
 LEAST_FACTOR, MOST_FACTOR = 1.0, 2.0
 """What the provider counted may raise the estimate, and never lower it: too small a tail does less harm.
 Text of two bytes a token is the densest there is."""
@@ -61,8 +63,9 @@ class Sizes:
         return sum(self.message(message) for message in messages)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return a text, or as much of its beginning as that many tokens hold, with a note that it was cut."""
+        """Return a text, or as much of its beginning as that many tokens hold together with a note that it was cut."""
         if self.text(text) <= tokens:
             return text
-        kept = text.encode()[: max(0, int(tokens / self.factor) * BYTES_A_TOKEN)].decode("utf-8", "ignore")
+        room = max(0, int(tokens / self.factor) - NOTE_TOKENS)
+        kept = text.encode()[: room * BYTES_A_TOKEN].decode("utf-8", "ignore")
         return f"{kept}\n[cut: {len(text) - len(kept)} more characters]"

@@ -40,6 +40,7 @@ nothing after the quote:
 TASK: what the person wants done at the moment, in the person's own words
 RULE: each standing wish about how to work or answer that still holds, in the person's own words
 Quote only the person, never the agent, a tool or a page. Where there is nothing to quote, write no such line."""
+WISH = "The owner asks for this summary, and wants kept above all: {wish}"
 _QUOTE = re.compile(r"^[\W\d]{0,6}(TASK|RULE)\W{0,2}\s*:\W{0,2}\s*(.*)$", re.MULTILINE)
 _MARKS = " \t\"'`*“”„«»‘’"
 
@@ -61,6 +62,8 @@ class Asked:
     model: str
     window: int
     effort: str
+    wish: str = ""
+    """What the owner who asked for the summary wants kept above all, in their words."""
 
 
 async def summed_up(ctx: PluginContext, asked: Asked, paragraphs: Sequence[str], sizes: Sizes, tokens: int) -> Summary:
@@ -100,7 +103,7 @@ async def _ask(ctx: PluginContext, asked: Asked, prompt: str, tokens: int) -> st
         parent=None,
         role="user",
         sender=Sender(kind="notice", name="compaction"),
-        parts=(TextPart(text=prompt, trust="outside", source="conversation"),),
+        parts=(TextPart(text=prompt, trust="outside", source="conversation"), *_wished(asked)),
         created_at=ctx.clock.now(),
     )
     request = ModelRequest(
@@ -120,6 +123,11 @@ async def _ask(ctx: PluginContext, asked: Asked, prompt: str, tokens: int) -> st
     if reply.stop_reason == "max_tokens":
         raise SummaryError("the summary was cut at the model's limit of length.")
     return "".join(part.text for part in reply.parts if isinstance(part, TextPart))
+
+
+def _wished(asked: Asked) -> tuple[TextPart, ...]:
+    """Return the owner's wish as a part of its own, beside what is data and cannot ask for anything."""
+    return (TextPart(text=WISH.format(wish=asked.wish), trust="owner"),) if asked.wish else ()
 
 
 def quoted(text: str) -> Summary:

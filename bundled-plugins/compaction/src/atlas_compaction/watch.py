@@ -183,11 +183,11 @@ class Watch:
             await self._ctx.services.need(EVENTS).announce(Noticed(conversation=id, text=TRIMMED))
         return True
 
-    async def by_hand(self, id: str) -> Outcome:
-        """Compact because a person asked. Raises AtlasError."""
+    async def by_hand(self, id: str, *, wish: str = "") -> Outcome:
+        """Compact because a person asked, who may say what to keep above all. Raises AtlasError."""
         state = self.state(id)
         async with state.lock:
-            return await self._compact(id, state, manual=True)
+            return await self._compact(id, state, manual=True, wish=wish)
 
     async def clear(self, id: str) -> int:
         """Archive all of a conversation because a person asked."""
@@ -197,13 +197,15 @@ class Watch:
             self._begin_anew(state)
         return count
 
-    async def _compact(self, id: str, state: State, *, refused: bool = False, manual: bool = False) -> Outcome:
+    async def _compact(
+        self, id: str, state: State, *, refused: bool = False, manual: bool = False, wish: str = ""
+    ) -> Outcome:
         counted = state.measure.prompt if state.measure is not None else 0
         window = 0
         if refused:  # what was too long is about what there is: the window is less than it was taken for
             path = await self._ctx.services.need(CONVERSATIONS).path(id)
             window = max(counted, Sizes().messages(path))
-        outcome = await self._compactor.compact(id, counted=counted, window=window, manual=manual)
+        outcome = await self._compactor.compact(id, counted=counted, window=window, manual=manual, wish=wish)
         self._begin_anew(state)
         return outcome
 

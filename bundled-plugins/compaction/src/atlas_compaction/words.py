@@ -13,7 +13,7 @@ from typing import Literal
 
 from atlas_sdk.messages import Message, TextPart
 
-from .rules import GENERAL, STRONG, WEAK, names_task, rules_in
+from .rules import GENERAL, PLAIN, STRONG, WEAK, asks, has_number, is_plain, names_task, rules_in
 from .sizes import Sizes
 
 COMMANDS = ("/compact", "/new", "/clear")
@@ -27,6 +27,9 @@ INSTRUCTION_SHARE = 0.6
 QUOTED_TASKS = 3
 EARLY = 5
 """In so many first messages people mostly say how they want it done, so what reads like a rule there is firm."""
+
+SHORT_CHARS = 200
+"""What people say of how they want things is short, and what they paste is long: with room for one, this stays."""
 
 Kind = Literal["task", "rule"]
 
@@ -51,13 +54,14 @@ class Quote:
 @dataclass(frozen=True)
 class Kept:
     """A piece of what the person said. ``quoted`` says that a model found it worth keeping, ``firm`` that it is a rule
-    for all times by its own words."""
+    for all times by its own words, ``plain`` that it may be one by its form alone."""
 
     at: int
     start: int
     text: str
     quoted: bool = False
     firm: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,17 +128,22 @@ def carried(
     newest = sorted(older, key=lambda one: (names_task(one.text), one.at), reverse=True)[:NAMED_TASKS]
     wanted = {one.at: one for one in (*older[:1], *newest) if one is older[0] or names_task(one.text)}
     tasks += room.whole([one for at, one in wanted.items() if at not in shown], share=TASK_SHARE)
-    rules = room.pieces(_by_worth(found, older, shown))
+    told = {one.at for one in tasks}
+    rules = room.pieces(one for one in _by_worth(found, older, shown) if not one.plain or one.at not in told)
     shown |= wanted.keys()
     whole = {(one.at, one.text) for one in rules}
     rest = [one for one in reversed(older) if one.at not in shown and (one.at, one.text) not in whole]
-    others = room.fitting(rest)
+    others = room.fitting(sorted(rest, key=lambda one: _late(one.text)))
+    left_out = len(rest) - len(others)
+    fitted = {one.at for one in others}
+    others += [one for one in rules if one.plain and one.at not in fitted]
+    rules = [one for one in rules if not one.plain]
     return Words(
         tasks=_ordered(tasks),
         instruction=_ordered(instruction),
         rules=_ordered(rules),
         others=_ordered(others),
-        left_out=len(rest) - len(others),
+        left_out=left_out,
     )
 
 
@@ -143,10 +152,18 @@ def _by_worth(found: Sequence[tuple[Kind, Kept]], older: Sequence[Said], shown: 
     yield from (kept for kind, kept in reversed(found) if kind == "rule" and kept.at not in shown)
     read = [(one.at, rule) for one in reversed(older) if one.at not in shown for rule in reversed(rules_in(one.text))]
     early = {one.at for one in older[:EARLY]}
-    firm = [(at, rule) for at, rule in read if rule.strength == STRONG or at in early]
+    firm = [(at, rule) for at, rule in read if rule.strength == STRONG or (at in early and rule.strength != PLAIN)]
     yield from (Kept(at, rule.start, rule.text, firm=True) for at, rule in firm)
-    for strength in (GENERAL, WEAK):
-        yield from (Kept(at, rule.start, rule.text) for at, rule in read if rule.strength == strength)
+    for strength in (GENERAL, PLAIN, WEAK):
+        kept = [(at, rule) for at, rule in read if rule.strength == strength]
+        yield from (Kept(at, rule.start, rule.text, plain=strength == PLAIN) for at, rule in kept)
+
+
+def _late(text: str) -> int:
+    """Say how late a message's turn comes: first what is short, then what is so of one thing, then the rest."""
+    if len(text) > SHORT_CHARS or asks(text):
+        return 2
+    return int(has_number(text) and not is_plain(text))
 
 
 def _ordered(kept: Sequence[Kept]) -> tuple[Kept, ...]:

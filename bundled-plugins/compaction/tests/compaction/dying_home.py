@@ -71,7 +71,7 @@ async def main(folder: str, write: int) -> None:
     async with open_home(Home(Path(folder), "default"), ("store", "compaction"), objects={"model": model}) as app:
         conversations = app.services.need(CONVERSATIONS)
         await conversations.create(ConversationDraft(folder="/"), id=CONVERSATION)
-        for said in ("One.", "Rule 1: never stop.", "Three.", "/compact"):
+        for said in ("One." + " kettle" * 700, "Rule 1: never stop.", "Three.", "/compact"):
             parts = [TextPart(text=said)]
             await conversations.send(CONVERSATION, parts, sender=Sender(kind="person", id="owner"))
             await conversations.wait(CONVERSATION)

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from atlas_compaction.summary import WISH
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.providers import ModelReply, ModelRequest
 
@@ -51,6 +52,43 @@ async def test_compact_says_why_not(open_talk: Open, brain: Brain) -> None:
         said = (await talk.say("/compact"))[-1].text()
         assert said.startswith("Not compacted, and nothing was changed. The conversation could not be summed up")
         assert await checkpoints(talk) == ()
+
+
+async def test_compact_asks_no_model_where_little_would_be_archived(open_talk: Open, brain: Brain) -> None:
+    async with open_talk() as talk:
+        for number in range(6):
+            await talk.say(f"Plain {number}.")
+        said = (await talk.say("/compact"))[-1].text()
+
+        assert said.startswith("There is nothing worth compacting yet: what would be archived takes about ")
+        assert brain.summaries == []
+        assert await checkpoints(talk) == ()
+
+        for number in range(3):
+            await talk.say(f"Number {number}. {LONG}")
+        await talk.say("/compact")
+        again = (await talk.say("/compact"))[-1].text()
+
+        assert again.startswith("There is nothing")
+        assert len(brain.summaries) == 1  # a summary is not summed up by itself
+
+
+async def test_words_behind_compact_are_told_to_the_summary_as_the_owners_wish(open_talk: Open, brain: Brain) -> None:
+    async with open_talk() as talk:
+        for number in range(4):
+            await talk.say(f"Number {number}. {LONG}")
+        said = (await talk.say("/compact the depth of\n the harbour"))[-1].text()
+        parts = [part for part in brain.summaries[-1].messages[0].parts if isinstance(part, TextPart)]
+        await talk.say("Go on.")
+        read = prompt(brain.requests[-1])
+
+        assert said.endswith("The summary was asked to keep above all: the depth of the harbour")
+        assert (parts[-1].text, parts[-1].trust) == (WISH.format(wish="the depth of the harbour"), "owner")
+        assert [part.trust for part in parts[:-1]] == ["outside"]
+        assert WISH.format(wish="the depth of the harbour") not in read
+
+        too_much = (await talk.say("/compact " + "word " * 300))[-1].text()
+        assert too_much.startswith("Not compacted: behind /compact stands in at most 1,000 characters")
 
 
 @pytest.mark.parametrize("command", ["/new", "/clear"])
@@ -134,6 +172,24 @@ async def test_plan_and_skills_come_back_word_for_word_with_their_own_source(ope
             assert summary.text.endswith("They boiled.")
             assert summary.trust == "outside"  # results of tools went into it
             brain.summary = lambda request: says("They boiled.")  # what a model quoted once is looked up again
+
+
+async def test_five_skills_come_back_whole_in_a_large_window(open_talk: Open, brain: Brain) -> None:
+    names = ["bread", "ships", "taxes", "gardens", "violins"]
+    brain.listed = brain.window = 128_000
+    brain.turn = lambda request: (
+        calls(("lend", json.dumps({"name": said, "text": f"BEGIN {said} " + "x" * 19_000 + f" END {said}"})))
+        if (said := request.messages[-1].text().split()[-1]) in names
+        else says("Done.")
+    )
+    async with open_talk() as talk:
+        for said in [*(f"Use {name}" for name in names), *(f"Plain {number}." for number in range(6)), "/compact"]:
+            await talk.say(said)
+        await talk.say("Go on.")
+        read = prompt(brain.requests[-1])
+
+        assert len(await checkpoints(talk)) == 1
+        assert [name for name in names if f"BEGIN {name}" in read and f"END {name}" in read] == names
 
 
 async def test_text_from_outside_never_becomes_a_rule(open_talk: Open, brain: Brain) -> None:

@@ -21,7 +21,7 @@ from .conftest import World
 from .dying_home import CONVERSATION
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # each death is a process of its own
-SAID = ["One.", "Done.", "Rule 1: never stop.", "Done.", "Three.", "Done.", "/compact"]
+SAID = ["One." + " kettle" * 700, "Done.", "Rule 1: never stop.", "Done.", "Three.", "Done.", "/compact"]
 
 
 @pytest.mark.parametrize(("write", "is_new"), [(1, False), (2, False), (3, False), (4, True)])

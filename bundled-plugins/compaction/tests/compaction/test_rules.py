@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas_compaction.rules import GENERAL, STRONG, WEAK, names_task, rules_in, strength
+from atlas_compaction.rules import GENERAL, PLAIN, STRONG, WEAK, names_task, rules_in, strength
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,32 @@ def test_what_forbids_or_asks_reads_like_a_rule(sentence: str) -> None:
     assert strength(sentence + " 7") == WEAK
 
 
-@pytest.mark.parametrize("sentence", ["What time is it?", "The kettle is blue.", "Hello", "Wie spät ist es?"])
+@pytest.mark.parametrize(
+    "sentence",
+    ["What time is it?", "The kettle is blue.", "Hello", "Wie spät ist es?", "好的，谢谢你。", "Thanks, that works."],
+)
 def test_ordinary_words_are_no_rule(sentence: str) -> None:
     assert strength(sentence) == 0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "British spelling everywhere.",
+        "Amounts in euros",
+        "Skip the greetings.",
+        "Wir duzen uns.",
+        "短い文で。",
+        "Frases curtas.",
+    ],
+)
+def test_a_short_order_or_a_thing_named_may_be_a_rule(sentence: str) -> None:
+    assert strength(sentence) == PLAIN
+
+
+def test_the_lines_of_something_pasted_are_no_orders() -> None:
+    assert rules_in("British spelling everywhere.\n" * 3) != ()
+    assert rules_in("British spelling everywhere.\n" * 300) == ()
 
 
 def test_a_list_below_a_rule_is_part_of_it() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
+from atlas_compaction.compactor import WORDS_SHARE, Plan
+from atlas_compaction.settings import CompactionSettings
 from atlas_compaction.sizes import Sizes
 from atlas_compaction.words import Quote, Words, carried, spoken
 from atlas_sdk.messages import Message, Sender, TextPart
@@ -82,6 +86,101 @@ def test_a_quote_counts_where_a_person_wrote_it_and_nowhere_else() -> None:
 
     assert texts(words.rules) == ["the lid\nstays red"]
     assert texts(words.tasks) == ["Hi.", "Paint the fence"]
+
+
+RULES_WITHOUT_A_WORD_FOR_IT = """
+British spelling everywhere.
+I'd rather have tables than prose.
+Lowercase in all headings.
+Amounts in euros, dates as ISO.
+Skip the greetings.
+Two spaces for indentation.
+Everything under 200 words.
+Hands off main.py.
+Leave the tests folder alone.
+Emails go out in my name.
+Round up, never down.
+My name is spelled Ana with one n.
+We deploy on Tuesdays.
+The client is called Brightwater.
+When in doubt, ask.
+Short sentences.
+Metric units.
+Ask me before you delete anything.
+Sources at the end of each page.
+Tests first, then the code.
+I like my answers short.
+Ana signs off the invoices.
+Ortografia britânica em todos os textos.
+Trata-me por tu.
+Prefiro tabelas.
+Frases curtas.
+Importes en euros, fechas en ISO.
+Trátame de tú.
+Orthographe britannique partout.
+Montants en euros.
+On se tutoie.
+Britische Schreibweise überall.
+Beträge in Euro, Datum nach ISO.
+Wir duzen uns.
+Lieber Tabellen als Text.
+Britse spelling overal.
+Brittisk stavning överallt.
+Importi in euro.
+Krótkie zdania.
+Короткие предложения.
+Суммы в евро.
+金额用欧元。
+句子要短。
+短い文で。
+짧은 문장으로.
+جمل قصيرة.
+Kısa cümleler.
+छोटे वाक्य।
+""".strip().splitlines()
+
+
+def pasted(number: int) -> str:
+    return f"Here is page {number} of the log: " + " ".join(
+        f"ship {n} came with {n * number} crates" for n in range(12)
+    )
+
+
+def chatted(number: int) -> str:
+    talk = (
+        "What is in ship {n}?",
+        "Please check ship {n}.",
+        "The captain of ship {n} was late.",
+        "Go on with ship {n}.",
+    )
+    return talk[number % len(talk)].format(n=number)
+
+
+@pytest.mark.parametrize("window", [32_000, 128_000])
+@pytest.mark.parametrize("talk", [[pasted], [chatted], [pasted, chatted]])
+def test_rules_without_a_word_that_says_so_outlive_hundreds_of_messages(window: int, talk: Any) -> None:
+    before = ["Let's build the inventory tool.", *map(chatted, range(900, 910))]
+    after = [talk[number % len(talk)](number) for number in range(500)]
+    every = [said(n, text) for n, text in enumerate([*before, *RULES_WITHOUT_A_WORD_FOR_IT, *after, "Go on."])]
+    room = Plan.of(CompactionSettings(), window, 6_000).share(WORDS_SHARE)
+    words = chosen(*every, tokens=room, tail={every[-1].id})
+
+    kept = "\n".join(texts((*words.rules, *words.others)))
+    assert [rule for rule in RULES_WITHOUT_A_WORD_FOR_IT if rule not in kept] == []
+
+
+def test_what_is_short_stays_before_what_is_long_and_before_questions() -> None:
+    messages = [said(1, "The lid stays red."), said(2, "Is it red?"), said(3, "word " * 60), said(4, "Go.")]
+    words = chosen(said(0, "Hi."), *messages, tokens=12)
+
+    assert texts(words.others) == ["The lid stays red."]
+
+
+def test_an_order_that_may_have_been_meant_once_is_carried_and_not_called_a_rule() -> None:
+    words = chosen(said(0, "Hi."), said(1, "Paint the fence."), said(2, "Is it dry?"), said(3, "Go."))
+
+    assert texts(words.rules) == []
+    assert texts(words.others) == ["Paint the fence.", "Is it dry?"]
 
 
 def test_what_is_asked_at_the_beginning_and_of_everything_outlives_what_is_asked_of_one_thing() -> None:

@@ -18,7 +18,7 @@ from .scopes import Scope, Whose
 KEY_CHARS = 64
 _COLUMNS = (
     "id, agent_id, owner_id, scope_type, scope_id, category, key, value, said, confidence, promote_target, source_id, "
-    "source_type, source_name, source_description, session_id, run_id, source_message_id, created_at, updated_at"
+    "source_type, source_name, source_description, session_id, run_id, source_message_id, created_at, updated_at, as_of"
 )
 _WORD = re.compile(r"\w+")
 _KEY_WORD = re.compile(r"[^\W_]+[+#]*")
@@ -53,7 +53,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact as it is kept."""
+    """A fact as it is kept. ``as_of`` is when what it says was said, or when it was said that it holds no more."""
 
     id: str
     whose: Whose
@@ -68,6 +68,12 @@ class Fact:
     archived_at: datetime | None = None
     archived_by: str = ""
     archive_reason: str = ""
+    as_of: datetime | None = None
+
+    @property
+    def said_at(self) -> datetime:
+        """Return when what it says was said last; what is older than that is older news."""
+        return self.as_of or self.updated_at
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -165,34 +171,49 @@ def _fact(row: Row) -> Fact:
         archived_at=datetime.fromisoformat(row["archived_at"]) if row["archived_at"] else None,
         archived_by=row["archived_by"] or "",
         archive_reason=row["archive_reason"] or "",
+        as_of=datetime.fromisoformat(row["as_of"]) if row["as_of"] else None,
     )
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def put(transaction: Transaction, draft: Draft, now: datetime) -> str:
+def standing(reading: Reading, draft: Draft) -> Fact | None:
+    """Return the fact of its scope that a draft would stay, bring back or write over: what says the same or its key."""
+    same = _saying(reading, draft.whose, draft.value)
+    same.sort(key=lambda one: (one.archived_at is not None, one.key != draft.key))
+    keyed = _of_scope(reading, draft.whose, "key = :text", draft.key)
+    if same and (same[0].archived_at is None or same[0].key == draft.key or not keyed):
+        return same[0]
+    return keyed[0] if keyed else None
+
+
+def of_scope(reading: Reading, whose: Whose) -> list[Fact]:
+    """Return the live facts of a scope, the most recently changed first."""
+    return [one for one in live(reading) if one.whose == whose]
+
+
+def put(transaction: Transaction, draft: Draft, now: datetime, *, as_of: datetime | None = None) -> str:
     """Keep a fact once, and return its id: what has its key is written over, and what says the same stays.
 
-    An archived one that it is the same as comes back.
+    An archived one that it is the same as comes back. ``as_of`` is when it was said, where that is not now.
     """
-    same = _saying(transaction, draft.whose, draft.value)
-    same.sort(key=lambda one: (one.archived_at is not None, one.key != draft.key))
-    keyed = _of_scope(transaction, draft.whose, "key = :text", draft.key)
-    if same and (same[0].archived_at is None or same[0].key == draft.key or not keyed):
-        if same[0].archived_at is not None:
-            bring_back(transaction, same[0].id, now)
-        return same[0].id
-    if keyed:
-        _write_over(transaction, keyed[0].id, draft, now)
-        return keyed[0].id
+    there = standing(transaction, draft)
+    if there is not None:
+        if evened(there.value) != evened(draft.value):
+            _write_over(transaction, there.id, draft, now, as_of or now)
+        elif there.archived_at is not None:
+            bring_back(transaction, there.id, now, as_of=as_of)
+        elif (as_of or now) > there.said_at:
+            _say_again(transaction, there.id, as_of or now)
+        return there.id
     id = f"fact-{new_id()[-12:]}"
     whose, source = draft.whose, draft.source
     names = _COLUMNS.split(", ")
     values = (
         id, whose.agent, whose.owner, whose.scope.type, whose.scope.id, draft.category, draft.key, draft.value,
         said(draft.value), draft.confidence, draft.target or None, source.id, source.type, source.name,
-        source.description, source.session, source.run, source.message, stamp(now), stamp(now),
+        source.description, source.session, source.run, source.message, stamp(now), stamp(now), stamp(as_of or now),
     )  # fmt: skip
     marks = ", ".join(f":{name}" for name in names)
     transaction.run(
@@ -203,7 +224,9 @@ def put(transaction: Transaction, draft: Draft, now: datetime) -> str:
     return id
 
 
-def replace(transaction: Transaction, id: str, value: str, source: Source, now: datetime) -> list[str]:
+def replace(
+    transaction: Transaction, id: str, value: str, source: Source, now: datetime, *, as_of: datetime | None = None
+) -> list[str]:
     """Put a newer value in a fact's place, and return what that changed.
 
     Another fact of its scope that says so already is archived.
@@ -215,29 +238,33 @@ def replace(transaction: Transaction, id: str, value: str, source: Source, now: 
             archive(transaction, other.id, by=source.type, reason="said twice", now=now)
             changed.append(other.id)
     draft = Draft(before.whose, before.category, before.key, value, before.confidence, before.target, source)
-    _write_over(transaction, id, draft, now)
+    _write_over(transaction, id, draft, now, as_of or now)
     return changed
 
 
-def archive(transaction: Transaction, id: str, *, by: str, reason: str, now: datetime) -> None:
+def archive(
+    transaction: Transaction, id: str, *, by: str, reason: str, now: datetime, as_of: datetime | None = None
+) -> None:
     """Take a fact out of use; it can be brought back."""
     transaction.run(
-        "UPDATE memory_facts_memory SET archived_at = :at, archived_by = :by, archive_reason = :reason "
+        "UPDATE memory_facts_memory SET archived_at = :at, archived_by = :by, archive_reason = :reason, as_of = :as_of "
         "WHERE id = :id AND archived_at IS NULL",
         at=stamp(now),
         by=by,
         reason=reason,
+        as_of=stamp(as_of or now),
         id=id,
     )
     _count(transaction)
 
 
-def bring_back(transaction: Transaction, id: str, now: datetime) -> None:
+def bring_back(transaction: Transaction, id: str, now: datetime, *, as_of: datetime | None = None) -> None:
     """Put an archived fact in use again, as the newest."""
     transaction.run(
         "UPDATE memory_facts_memory SET archived_at = NULL, archived_by = NULL, archive_reason = NULL, "
-        "updated_at = :at WHERE id = :id",
+        "updated_at = :at, as_of = :as_of WHERE id = :id",
         at=stamp(now),
+        as_of=stamp(as_of or now),
         id=id,
     )
     _count(transaction)
@@ -269,13 +296,19 @@ def _of_scope(reading: Reading, whose: Whose, where: str, text: str) -> list[Fac
     )
 
 
-def _write_over(transaction: Transaction, id: str, draft: Draft, now: datetime) -> None:
+def _say_again(transaction: Transaction, id: str, as_of: datetime) -> None:
+    """Note that what a fact says was said again. That changes no file, so it counts as no change."""
+    transaction.run("UPDATE memory_facts_memory SET as_of = :as_of WHERE id = :id", as_of=stamp(as_of), id=id)
+
+
+def _write_over(transaction: Transaction, id: str, draft: Draft, now: datetime, as_of: datetime) -> None:
     source = draft.source
     transaction.run(
         "UPDATE memory_facts_memory SET category = :category, value = :value, said = :said, confidence = :confidence, "
         "promote_target = :target, source_id = :source, source_type = :type, source_name = :name, "
         "source_description = :description, session_id = :session, run_id = :run, source_message_id = :message, "
-        "archived_at = NULL, archived_by = NULL, archive_reason = NULL, updated_at = :at WHERE id = :id",
+        "archived_at = NULL, archived_by = NULL, archive_reason = NULL, updated_at = :at, as_of = :as_of "
+        "WHERE id = :id",
         category=draft.category,
         value=draft.value,
         said=said(draft.value),
@@ -289,6 +322,7 @@ def _write_over(transaction: Transaction, id: str, draft: Draft, now: datetime) 
         run=source.run,
         message=source.message,
         at=stamp(now),
+        as_of=stamp(as_of),
         id=id,
     )
     _keep_source(transaction, draft, now)

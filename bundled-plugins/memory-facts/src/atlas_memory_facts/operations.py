@@ -31,7 +31,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Add(_Strict):
+class _Taught(_Strict):
+    """What a message taught: its number, where the reviewer names it."""
+
+    message: int | None = None
+
+
+class Add(_Taught):
     """Keep a new fact."""
 
     op: Literal["add"]
@@ -41,7 +47,7 @@ class Add(_Strict):
     confidence: float = Field(default=_DEFAULT_CONFIDENCE, ge=0, le=1)
 
 
-class Replace(_Strict):
+class Replace(_Taught):
     """Put a newer value in a fact's place."""
 
     op: Literal["replace"]
@@ -49,7 +55,7 @@ class Replace(_Strict):
     value: str = Field(min_length=1, max_length=1_000)
 
 
-class Archive(_Strict):
+class Archive(_Taught):
     """Take a fact out of use."""
 
     op: Literal["archive"]

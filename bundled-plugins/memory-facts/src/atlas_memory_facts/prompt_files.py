@@ -1,4 +1,7 @@
-"""The prompt files ``memory/<agent>/USER.md`` and ``MEMORY.md``: copies of facts, made anew after each change."""
+"""The prompt files ``memory/<agent>/USER.md`` and ``MEMORY.md``: copies of facts, made anew after each change.
+
+A copy that is gone or was changed by hand is put back before it is read: what it says is the facts' to change.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ class PromptFiles:
         return snapshot(*texts, owner=who.owner == OWNER)
 
     async def _texts(self, agent: str, rendered: Sequence[str]) -> list[str]:
-        """Return what the files of an agent say, made anew first where they are behind."""
+        """Return what the files of an agent say, made anew first where they are behind or were changed by hand."""
         try:
             await self.rebuild(agent)
         except (AtlasError, OSError) as error:
@@ -74,27 +77,35 @@ class PromptFiles:
 
     async def rebuild_all(self) -> None:
         """Make the files of every agent anew that is known. What fails is logged: the facts are kept all the same."""
+        for agent in await self._agents():
+            try:
+                await self.rebuild(agent)
+            except (AtlasError, OSError) as error:
+                self._log.warning("The prompt files could not be made anew", extra={"agent": agent, "why": str(error)})
 
+    async def _agents(self) -> list[str]:
         def work(reading: Reading) -> set[str]:
             rows = reading.rows(
                 "SELECT agent_id FROM memory_facts_memory UNION SELECT agent_id FROM memory_facts_rendered"
             )
             return {str(row["agent_id"]) for row in rows if row["agent_id"]}
 
-        for agent in sorted({MAIN} | await self._services.need(STORE).read(work)):
-            try:
-                await self.rebuild(agent)
-            except (AtlasError, OSError) as error:
-                self._log.warning("The prompt files could not be made anew", extra={"agent": agent, "why": str(error)})
+        return sorted({MAIN} | await self._services.need(STORE).read(work))
 
     async def rebuild(self, agent: str, *, cause: str = "facts changed") -> None:
-        """Make the files of an agent anew where they are behind. Raises OSError or StorageError, old files whole."""
-        if not has_files(agent):
-            return
+        """Make the files of an agent anew where they are behind, missing, or changed by hand.
+
+        Raises OSError or StorageError, old files whole.
+        """
         store = self._services.need(STORE)
-        if await store.read(lambda reading: revisions.is_current(reading, agent)):
+        if not has_files(agent) or (await self._is_current(agent) and not await self.changed(agent)):
             return
         async with self._alone(agent):
+            if await self._is_current(agent):
+                # No fact changed: what was written last is put back, also a version that was rolled back to.
+                for sheet in SHEETS:
+                    await self._put(agent, sheet, await self._written(agent, sheet))
+                return
             who = Who(agent, OWNER, "")
             found, count = await store.read(lambda reading: (facts.live(reading), facts.changes(reading)))
             for sheet in SHEETS:
@@ -122,6 +133,33 @@ class PromptFiles:
                 return revisions.history(transaction, agent, resource, limit=1)[0]
 
             return await store.write(keep)
+
+    async def changed(self, agent: str) -> tuple[Path, ...]:
+        """Return the files of an agent that are gone, or say something else than what was written last."""
+        found = []
+        for sheet in SHEETS:
+            file = self.file(agent, sheet)
+            there = await anyio.to_thread.run_sync(read_text, file)
+            if (there or "") != await self._written(agent, sheet):
+                found.append(file)
+        return tuple(found)
+
+    async def changed_by_hand(self) -> tuple[Path, ...]:
+        """Return the files, of any agent, that are not as they were written though no fact changed since."""
+        agents = [agent for agent in await self._agents() if has_files(agent) and await self._is_current(agent)]
+        return tuple([file for agent in agents for file in await self.changed(agent)])
+
+    async def _is_current(self, agent: str) -> bool:
+        return await self._services.need(STORE).read(lambda reading: revisions.is_current(reading, agent))
+
+    async def _written(self, agent: str, sheet: Sheet) -> str:
+        """Return what was written last to a file."""
+
+        def work(reading: Reading) -> str:
+            last = revisions.history(reading, agent, sheet.target, limit=1)
+            return last[0].content if last else ""
+
+        return await self._services.need(STORE).read(work)
 
     async def _put(self, agent: str, sheet: Sheet, text: str) -> None:
         file = self.file(agent, sheet)

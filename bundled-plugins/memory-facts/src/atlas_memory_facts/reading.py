@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from atlas_sdk.messages import Message
 from atlas_sdk.records import Conversation
@@ -63,10 +64,11 @@ def batch(reading: Reading, conversation: Conversation, *, last: str, most: int,
     return Batch(tuple(taken), reached[0].id if reached else last, behind, owner)
 
 
-def new_messages(reading: Reading, conversation: Conversation, last: str) -> bool:
-    """Whether a person said something after the message ``last``."""
+def newest(reading: Reading, conversation: Conversation, last: str) -> datetime | None:
+    """Return when a person said something last after the message ``last``, or None where nobody did."""
     rows = _rows(reading, conversation, last, newest=not last)
-    return any(people.said(Message.model_validate_json(data)) for data in rows)
+    messages = [Message.model_validate_json(data) for data in rows]
+    return max((one.created_at for one in messages if people.said(one)), default=None)
 
 
 def _rows(reading: Reading, conversation: Conversation, last: str, *, newest: bool) -> list[str]:

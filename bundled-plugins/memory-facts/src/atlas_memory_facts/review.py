@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import anyio
 
 from atlas_sdk.errors import AtlasError
+from atlas_sdk.phrase import evened
 from atlas_sdk.providers import ProviderError
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.llm import LLM
@@ -28,6 +29,7 @@ from .review_prompt import SYSTEM, prompt
 from .scopes import Who, key_of, may_read
 from .settings import FactsSettings
 from .system import Facts
+from .teller import is_alike, told_at
 
 PURPOSE = "memory_review"
 CALL_SECONDS = 300.0
@@ -35,6 +37,10 @@ MOST_OUTPUT_TOKENS = 4_000
 """Twenty operations of two hundred characters take about half."""
 UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
 """Nobody says anything in these: a task and its answer are not the user's words."""
+OLDER_NEWS = (
+    "This was said on {told:%Y-%m-%d %H:%M}, and {value!r} is newer, of {said:%Y-%m-%d %H:%M}. It was left as it is."
+)
+QUOTED_CHARS = 60
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ class Material:
 class _Checked:
     """The operations that were let in, and why others were not."""
 
-    adds: tuple[Draft, ...]
-    replaces: tuple[tuple[str, str, Source], ...]
-    archives: tuple[str, ...]
+    adds: tuple[tuple[Draft, datetime], ...]
+    replaces: tuple[tuple[str, str, Source, datetime], ...]
+    archives: tuple[tuple[str, datetime], ...]
     refused: tuple[str, ...]
 
 
@@ -134,7 +140,7 @@ class Reviewer:
             timeout=CALL_SECONDS,
         )
         admitted = await self._admit(parse(asked.text, material.known), material, job)
-        (changed, did), _ = await self._system.shelf.write(
+        (changed, did, late), _ = await self._system.shelf.write(
             lambda transaction: self._keep(transaction, admitted, material, job),
             touched=lambda result: result[0],
             conversation=job.conversation.id,
@@ -147,7 +153,7 @@ class Reviewer:
                 "messages": len(batch.messages),
                 "changed": changed,
                 "did": did,
-                "refused": admitted.refused,
+                "refused": (*admitted.refused, *late),
                 **{how: sum(one.how == how for one in did) for how in ("added", "replaced", "archived")},
             }
         )
@@ -166,25 +172,30 @@ class Reviewer:
         return Material(batch, who, known)
 
     async def _admit(self, plan: Plan, material: Material, job: _Job) -> _Checked:
-        adds, replaces, archives, refused = list[Draft](), list[tuple[str, str, Source]](), list[str](), list[str]()
+        adds, replaces = list[tuple[Draft, datetime]](), list[tuple[str, str, Source, datetime]]()
+        archives, refused = list[tuple[str, datetime]](), list[str]()
         source = _source(material.batch, job)
         for one in plan.operations:
+            kept = None if isinstance(one, Add) else material.known[one.id]
+            told = told_at(one, material.batch.messages, kept.value if kept else "")
             try:
+                if kept is not None:
+                    _newest(kept, told)
                 match one:
                     case Add():
                         draft = reviewed(
                             material.who, one.category, one.key, one.value, confidence=one.confidence, source=source
                         )
                         await self._may_learn(draft.value, material, job)
-                        adds.append(draft)
+                        adds.append((draft, told))
                     case Replace():
                         allow(material.who, material.known[one.id].category)
                         value = checked(one.value)
                         await self._may_learn(value, material, job)
-                        replaces.append((one.id, value, source))
+                        replaces.append((one.id, value, source, told))
                     case Archive():
                         allow(material.who, material.known[one.id].category)
-                        archives.append(one.id)
+                        archives.append((one.id, told))
             except RefusedFactError as error:
                 refused.append(f"{_named(one, material)}: {error}")
         return _Checked(tuple(adds), tuple(replaces), tuple(archives), tuple(refused))
@@ -197,45 +208,54 @@ class Reviewer:
 
     def _keep(
         self, transaction: Transaction, admitted: _Checked, material: Material, job: _Job
-    ) -> tuple[tuple[str, ...], tuple[Did, ...]]:
-        """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing."""
+    ) -> tuple[tuple[str, ...], tuple[Did, ...], tuple[str, ...]]:
+        """Do the operations and end the claim, all in one. A claim that was lost meanwhile does nothing.
+
+        Returns what changed, how, and why an add was refused: what stands in its place is known only here.
+        """
         if not claims.holds(transaction, job.claim):
             raise AtlasError("The review took so long that another one began, so it changed nothing.")
         now = self._ctx.clock.now()
-        ids: list[str] = []
-        did: list[Did] = []
-        for id in admitted.archives:
+        ids, did, refused = list[str](), list[Did](), list[str]()
+        for id, told in admitted.archives:
             if _is_as_shown(transaction, material.known[id]):
-                facts.archive(transaction, id, by="review", reason="no longer so", now=now)
+                facts.archive(transaction, id, by="review", reason="no longer so", now=now, as_of=told)
                 ids.append(id)
                 did.append(Did(how="archived", text=material.known[id].value, category=material.known[id].category))
-        for id, value, source in admitted.replaces:
+        for id, value, source, told in admitted.replaces:
             if _is_as_shown(transaction, material.known[id]):
-                ids += facts.replace(transaction, id, value, source, now)
+                ids += facts.replace(transaction, id, value, source, now, as_of=told)
                 before = material.known[id]
                 did.append(Did(how="replaced", text=value, before=before.value, category=before.category))
-        for draft in admitted.adds:
+        for draft, told in admitted.adds:
+            if why := _overtaken(transaction, draft, told, mine=ids):
+                refused.append(why)
+                continue
             count = facts.changes(transaction)
-            id = facts.put(transaction, draft, now)
+            id = facts.put(transaction, draft, now, as_of=told)
             if facts.changes(transaction) != count:
                 ids.append(id)
                 did.append(Did(how="added", text=draft.value, category=draft.category))
         claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
-        return tuple(ids), tuple(did)
+        return tuple(ids), tuple(did), tuple(refused)
 
 
 def unreviewed(view: Reading) -> list[Conversation]:
-    """Return a conversation of each chat in which somebody said something since its last review, the oldest first."""
+    """Return a conversation of each chat in which somebody said something since its last review.
+
+    The one whose newest words are the oldest comes first, so that what was said last is learned last.
+    """
     newest: dict[tuple[str, str], Conversation] = {}
     for row in view.rows("SELECT data FROM conversation ORDER BY updated_at"):
         one = Conversation.model_validate_json(row["data"])
         if one.origin.kind not in UNREVIEWED_KINDS:
             newest[one.agent, key_of(one)] = one
-    return [
-        one
+    spoken = [
+        (at, one)
         for (agent, key), one in newest.items()
-        if reading.new_messages(view, one, claims.state(view, agent, key).last_message)
+        if (at := reading.newest(view, one, claims.state(view, agent, key).last_message)) is not None
     ]
+    return [one for _, one in sorted(spoken, key=lambda found: found[0])]
 
 
 def matching(
@@ -272,6 +292,31 @@ def _named(operation: Add | Replace | Archive, material: Material) -> str:
         return f"{key} ({operation.category})"
     known = material.known[operation.id]
     return f"{known.value!r} ({known.category})"
+
+
+def _overtaken(transaction: Transaction, draft: Draft, told: datetime, *, mine: Sequence[str]) -> str:
+    """Return why a new fact is older news than one that it contradicts, or nothing where it is not.
+
+    What the same reply changed contradicts it by its key alone: the reviewer knew of both.
+    """
+    there = facts.standing(transaction, draft)
+    if there is not None and there.archived_at is None and evened(there.value) == evened(draft.value):
+        return ""  # it says so already
+    others = [one for one in facts.of_scope(transaction, draft.whose) if one.id not in mine]
+    alike = [one for one in others if is_alike(one.value, draft.value)]
+    try:
+        for one in [there, *alike] if there is not None else alike:
+            _newest(one, told)
+    except RefusedFactError as error:
+        return str(error)
+    return ""
+
+
+def _newest(kept: Fact, told: datetime) -> None:
+    """Refuse to change a fact by what was said before it. Raises RefusedFactError."""
+    if told < kept.said_at:
+        value = kept.value if len(kept.value) <= QUOTED_CHARS else f"{kept.value[:QUOTED_CHARS]}…"
+        raise RefusedFactError(OLDER_NEWS.format(told=told, value=value, said=kept.said_at))
 
 
 def _is_as_shown(transaction: Transaction, shown: Fact) -> bool:

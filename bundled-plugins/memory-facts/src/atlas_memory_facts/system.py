@@ -21,6 +21,8 @@ from .rendering import line_of, without_snapshot
 from .scopes import Who
 from .shelf import NAME, Shelf, differences
 
+CHANGED = "The file {file} is not as it was written. It is a copy of the facts, and the next conversation puts it back."
+
 
 class Facts:
     """A MemorySystem. It reviews conversations itself, so a background review writes nothing to it."""
@@ -68,13 +70,13 @@ class Facts:
         drafts = []
         for one in known:
             try:
-                drafts.append(draft_of(one))
+                drafts.append((draft_of(one), one.at))
             except RefusedFactError as error:
                 left.append(NotTaken(known=one, why=str(error)))
         now = self.ctx.clock.now()
 
         def work(transaction: Transaction) -> list[str]:
-            return [facts.put(transaction, draft, now) for draft in drafts]
+            return [facts.put(transaction, draft, now, as_of=at) for draft, at in drafts]
 
         await self.shelf.write(work, touched=lambda ids: ids)
         return tuple(left)
@@ -109,9 +111,11 @@ class Facts:
             return [*facts.live(reading), *facts.archived(reading)]
 
         await self.shelf.book()
-        return differences(
+        found = differences(
             await self.ctx.services.need(STORE).read(work), receipts, self.ctx.services.need(MEMORY).digest
         )
+        files = [file.relative_to(self.ctx.home).as_posix() for file in await self.files.changed_by_hand()]
+        return (*found, *(CHANGED.format(file=file) for file in files))
 
 
 def has_memory(conversation: Conversation) -> bool:

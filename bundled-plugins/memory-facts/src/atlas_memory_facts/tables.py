@@ -55,5 +55,13 @@ SCHEMA = Schema(
                 "failures INTEGER NOT NULL, behind INTEGER NOT NULL, PRIMARY KEY (agent_id, conversation))",
             ),
         ),
+        Migration(
+            2,
+            (
+                # When what a row says was said, which may be long before a review wrote it down.
+                "ALTER TABLE memory_facts_memory ADD COLUMN as_of TEXT NOT NULL DEFAULT ''",
+                "UPDATE memory_facts_memory SET as_of = coalesce(archived_at, updated_at)",
+            ),
+        ),
     )
 )

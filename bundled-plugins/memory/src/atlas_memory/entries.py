@@ -93,7 +93,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -
                 result.append(content)
                 added.append(content)
             continue
-        at = _find(result, normal(operation.old_text), where)
+        at = _find(result, normal(operation.old_text), where, kept=entries)
         old = result[at]
         if operation.action == "remove":
             del result[at]
@@ -119,8 +119,11 @@ def _check_content(content: str, where: str) -> None:
         raise ToolError(f"Nothing was saved. {where} holds a line of only §, which separates entries: one entry each.")
 
 
-def _find(entries: Sequence[str], piece: str, where: str) -> int:
-    """Return which entry a piece means: an equal one, one that holds it, one that holds it but for typography."""
+def _find(entries: Sequence[str], piece: str, where: str, *, kept: Sequence[str]) -> int:
+    """Return which entry a piece means: an equal one, one that holds it, one that holds it but for typography.
+
+    A refusal undoes the whole call, so it names as there only what is ``kept`` in the file.
+    """
     if not piece:
         raise ToolError(f"Nothing was saved. {where} needs old_text, a short piece of the entry it means.")
     even, evened = evened_out(piece), [evened_out(entry) for entry in entries]
@@ -135,12 +138,14 @@ def _find(entries: Sequence[str], piece: str, where: str) -> int:
         if len(texts) == 1:
             return found[0]
         if texts:
-            named = "\n".join(f"- {_cut(entries[at])}" for at in found)
+            named = "\n".join(
+                f"- {cut(entries[at])}{'' if entries[at] in kept else ' (of this call, not saved)'}" for at in found
+            )
             raise ToolError(
                 f"Nothing was saved. {where}: {len(texts)} entries hold {piece[:SHOWN_CHARS]!r}. "
                 f"Give a longer piece that only one of them has:\n{named}"
             )
-    raise ToolError(f"Nothing was saved. {where}: no entry holds {piece[:SHOWN_CHARS]!r}.{_closest(entries, even)}")
+    raise ToolError(f"Nothing was saved. {where}: no entry holds {piece[:SHOWN_CHARS]!r}.{_closest(kept, even)}")
 
 
 def evened_out(text: str) -> str:
@@ -160,10 +165,11 @@ def _closest(entries: Sequence[str], piece: str) -> str:
         return shared + SequenceMatcher(None, low[:400], other[:400], autojunk=False).ratio()
 
     named = sorted(entries, key=likeness, reverse=True)[:CLOSEST]
-    return " The closest are:\n" + "\n".join(f"- {_cut(entry)}" for entry in named)
+    return " The closest are:\n" + "\n".join(f"- {cut(entry)}" for entry in named)
 
 
-def _cut(entry: str) -> str:
+def cut(entry: str) -> str:
+    """Return an entry as a message names it: one line, shortened."""
     line = " ".join(entry.split())
     return line if len(line) <= SHOWN_CHARS else f"{line[: SHOWN_CHARS - 1]}…"
 

@@ -23,15 +23,19 @@ from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 from atlas_sdk.whole_file import write_whole
 
-from .entries import Applied, Operation, apply, normal, parse, render, size
+from .entries import Applied, Operation, apply, cut, normal, parse, render, size
 from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside
 from .guidance import GUIDANCE
+from .places import MAIN, Place, every_place, has_memory, notes_of, place_of
 from .places import USER as USER_PLACE
-from .places import Place, every_place, has_memory, notes_of, place_of
 from .receipts import PLACE_CHARS
 from .snapshot import block, without_profile
 
 NAME = "notes"
+
+
+class ElsewhereError(ToolError):
+    """What would be added is in the other file. What it says is of that file's entries."""
 
 
 class Books(Protocol):
@@ -109,14 +113,16 @@ class Notes:
         *,
         conversation: str = "",
         call: str = "",
+        agent: str = MAIN,
         still: Callable[[Sequence[str]], None] | None = None,
     ) -> Written:
         """Apply operations to a file, read it back and book that. Raises ToolError or StorageError, nothing written.
 
+        ``agent`` is whose: what its notes hold does not go to the profile, too, and the other way round.
         ``still`` looks at the entries inside the lock and may refuse. A write that began is finished.
         """
         with anyio.CancelScope(shield=True):
-            written = await anyio.to_thread.run_sync(self._write, place, operations, still)
+            written = await anyio.to_thread.run_sync(self._write, place, operations, still, agent)
             if written.applied.changes:
                 try:
                     await self._books.book(self._receipts(place, written.applied, conversation, call))
@@ -134,10 +140,12 @@ class Notes:
         text = read_text(file) or ""
         entries = parse(text)
         self._guard(place, file, text, entries, operations)
-        return apply(entries, operations, self._limit(place, entries))
+        applied = apply(entries, operations, self._limit(place, entries))
+        self._only_here(place, applied.added, MAIN)
+        return applied
 
     def _write(
-        self, place: Place, operations: Sequence[Operation], still: Callable[[Sequence[str]], None] | None
+        self, place: Place, operations: Sequence[Operation], still: Callable[[Sequence[str]], None] | None, agent: str
     ) -> Written:
         file = place.file(self._home)
         with locked(file):
@@ -149,6 +157,7 @@ class Notes:
             applied = apply(entries, operations, self._limit(place, entries))
             if not applied.changes:
                 return Written(entries, applied)
+            self._only_here(place, applied.added, agent)
             self._put(file, applied.entries)
             there = parse(read_text(file) or "")
         if there != applied.entries:
@@ -182,6 +191,21 @@ class Notes:
             f"Tell the user to split the text in {file} into entries separated by lines of only §, or to move it "
             "out. Only add works until then."
         )
+
+    def _only_here(self, place: Place, added: Sequence[str], agent: str) -> None:
+        """Refuse what the file that is read with this one holds already: twice, only one would be kept right."""
+        for text in added:
+            if other := self._elsewhere(place, text, agent):
+                raise ElsewhereError(
+                    f"Nothing was saved: {other.name} holds {cut(text)!r} already, and a fact is kept in one file. "
+                    f"To move it, remove it there first (target {'user' if other.about == 'user' else 'memory'})."
+                )
+
+    def _elsewhere(self, place: Place, text: str, agent: str) -> Place | None:
+        """Return the file that an agent reads beside a place, where it holds the same text."""
+        other = notes_of(agent) if place.about == "user" else USER_PLACE
+        same = evened(text)
+        return other if other is not None and any(evened(one) == same for one in self._readable(other)) else None
 
     def _limit(self, place: Place, entries: Sequence[str]) -> int:
         """An entry that is larger than a whole file was put there by hand, and takes no room from what is added."""
@@ -275,6 +299,8 @@ class Notes:
             return str(error)
         if evened(text) in {evened(one) for one in (*entries, *more)}:
             return None
+        if other := self._elsewhere(place, text, MAIN):
+            return f"{other.name} holds it already, and a fact is kept in one file."
         if found := screen(text):
             return found.said
         operations = [Operation("add", one) for one in (*more, text)]

@@ -13,7 +13,7 @@ from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
 from .entries import Action, Operation, normal, usage
-from .notes import Written
+from .notes import ElsewhereError, Written
 from .places import Place, has_memory, place_of
 from .provenance import Provenance
 from .slot import Slot
@@ -117,9 +117,12 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         raise ToolError(NOT_HERE)
     async with host.effect("file", str(place.file(slot.ctx.home))):
         try:
-            written = await slot.notes.write(place, operations, conversation=conversation.id, call=host.call)
-        except ToolError:
-            if guests and place.about == "user":  # what it says of the entries is not for a guest to read
+            written = await slot.notes.write(
+                place, operations, conversation=conversation.id, call=host.call, agent=conversation.agent
+            )
+        except ToolError as error:
+            # What it says of the entries of the profile is not for a guest to read.
+            if guests and (place.about == "user" or isinstance(error, ElsewhereError)):
                 raise ToolError(NOT_HERE) from None
             raise
     return _said(target, place, operations, written)

@@ -14,6 +14,7 @@ from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 
 from . import record
+from .diffs import is_changed
 from .downloads import PIPED, piped
 from .editing import Operation, apply, check, no_links
 from .library import Library
@@ -23,6 +24,10 @@ from .similarity import ALIKE, Text, nearest
 from .skill import FILE, Skill, fits, text_of
 
 CREATED, UPDATED, ARCHIVED = "created", "updated", "archived"
+SAME = (
+    "The skill {name} says so already. A skill that is not changed is not copied and gets no version. Load it, and "
+    "patch what is to be different."
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class Change:
                     raise ToolError(f"Operation {number} ({operation.action}): {error}") from error
             for name, target in targets.items():
                 check(name, staged[name])
+                if target.source is not None and not is_changed(target.source, staged[name]):
+                    raise ToolError(SAME.format(name=name))
                 kept = record.read(staged[name])
                 made = kept.made_at if kept is not None else self._now
                 record.write(staged[name], Record(target.origin, made, self._now))

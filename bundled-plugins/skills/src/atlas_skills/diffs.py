@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,24 @@ def diff(before: Path | None, after: Path) -> str:
     if len(changed) > MOST_FILES and len(lines) < MOST_LINES:
         lines.append(f"[{len(changed) - MOST_FILES} more files]")
     return "\n".join(lines)
+
+
+def is_changed(before: Path, after: Path) -> bool:
+    """Say whether two states of a skill's folder hold different files, whatever Atlas keeps of them beside."""
+    return _digests(before) != _digests(after)
+
+
+def _digests(folder: Path) -> dict[str, bytes]:
+    """Return what identifies each file that is part of a skill, as a copy of it takes them."""
+    found: dict[str, bytes] = {}
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in names:
+            file = Path(here) / name
+            if name != RECORD and not file.is_symlink() and file.is_file():
+                with file.open("rb") as opened:
+                    found[file.relative_to(folder).as_posix()] = hashlib.file_digest(opened, "sha256").digest()
+    return found
 
 
 def _texts(folder: Path | None) -> dict[str, str]:
