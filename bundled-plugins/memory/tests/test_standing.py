@@ -8,7 +8,6 @@ import pytest
 
 from atlas_memory.checks import ACKNOWLEDGE, checks
 from atlas_sdk.checks import Finding
-from atlas_sdk.errors import RefusedError
 from atlas_sdk.homes import Home
 
 from .conftest import Model, OpenApp, ask, remember, slot_of
@@ -30,8 +29,6 @@ async def test_doctor_is_quiet_once_an_edit_was_acknowledged(opened: OpenApp, mo
     put(atlas_home, "memory/USER.md", "Likes coffee.", "Likes rain.")
     async with opened() as app:
         before = await doctor(app)
-        with pytest.raises(RefusedError):
-            await ask(app, "memory.acknowledge", inside=True)
         said = (await ask(app, "memory.acknowledge"))["said"]
         after = await doctor(app)
     put(atlas_home, "memory/USER.md", "Likes coffee.")
