@@ -20,6 +20,7 @@ from atlas_sdk.manifest import Manifest
 
 from .audit import AuditedContext
 from .contents import Contents, read_contents
+from .lane import Lane
 from .plugin import folder_plugin
 from .saved import Stamp, stamp
 
@@ -35,9 +36,14 @@ class Folders:
         self._own = own
         self.loaded: dict[str, Contents] = {}
         self._packages = Packages()
+        self._lane = Lane()
 
     async def load(self, manifest: Manifest, ctx: PluginContext) -> object:
         """Read a folder and run its ``register``. A part that is bad is left out and named in the log."""
+        async with self._lane.one():
+            return await self._load(manifest, ctx)
+
+    async def _load(self, manifest: Manifest, ctx: PluginContext) -> object:
         folder = Path(manifest.folder)
         read = partial(read_contents, package=bool(manifest.module))
         contents = await anyio.to_thread.run_sync(read, folder, manifest.name)
