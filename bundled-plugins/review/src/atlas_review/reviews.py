@@ -107,6 +107,8 @@ class Reviews:
         except anyio.WouldBlock:
             self.under_review.discard(turn.conversation)
             self._ctx.logger.warning("A background review was left out: too many wait")
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self.under_review.discard(turn.conversation)  # Atlas ends; what is owed is done by the next server
 
     async def wait(self, conversation: str, turn: str, seconds: float) -> bool:
         """Wait for the review that a turn may have made due, and return whether it is under way still."""
