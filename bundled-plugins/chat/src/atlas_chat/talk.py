@@ -85,8 +85,8 @@ class Talk:
                 return
         except AtlasError:  # the plugin is off
             return
-        self._screen.say("Reviewing what was said… Ctrl+C gives it up.")
         try:
+            self._screen.say("Reviewing what was said… Ctrl+C gives it up.")
             waited = {**params, "seconds": REVIEW_SECONDS}
             running = self._client.request("review.wait", waited, timeout=None)["running"]
         except KeyboardInterrupt:

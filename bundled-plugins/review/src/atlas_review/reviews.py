@@ -31,6 +31,8 @@ from .review import Review, token_budget
 MOST_COUNTED = 256
 """Conversations whose counts stay in memory; one met again is counted anew."""
 MOST_WAITING = 32
+READY_SECONDS, READY_POLL_SECONDS = 30.0, 0.1
+"""How long what is owed waits at a start for the plugins that bring the models."""
 QUIET_SECONDS = 30.0
 """How long a review gives way to turns: a person who waits for an answer comes first, but not for ever."""
 REVIEW_SECONDS = 20 * 60.0
@@ -155,6 +157,9 @@ class Reviews:
         """Begin what another process left undone. One command could not do it either, and would pay for it again."""
         if ONE_COMMAND.get():
             return
+        with anyio.move_on_after(READY_SECONDS):
+            while not self.services.need(MODELS).providers:  # noqa: ASYNC110  # a start says nothing when it is over
+                await anyio.sleep(READY_POLL_SECONDS)
         try:
             for conversation, due in (await self._owed.take()).items():
                 store = self.services.need(STORE)
@@ -169,13 +174,14 @@ class Reviews:
             with anyio.move_on_after(QUIET_SECONDS):
                 while self._turns:
                     await self._quiet.wait()
-            review = await self._begin(turn, due)
+            review, was_stopped = await self._begin(turn, due), False
             if review is not None:
                 try:
-                    await self._whole(review)
+                    was_stopped = await self._whole(review)
                 finally:
                     self.running.pop(review.id, None)
-            await self._owed.drop(turn.conversation)
+            if not was_stopped:  # else Atlas ends, and it is owed still
+                await self._owed.drop(turn.conversation)
         except AtlasError as error:
             self._ctx.logger.warning("A background review failed: %s", error)
         finally:
@@ -214,13 +220,14 @@ class Reviews:
         known = any(one.id == model.id for one in provider.models)
         return token_budget(model.context_window if known else None)
 
-    async def _whole(self, review: Review) -> None:
+    async def _whole(self, review: Review) -> bool:
+        """Have the copy answer, tell what it changed, and return whether somebody else stopped it."""
         store, conversations = self.services.need(STORE), self.services.need(CONVERSATIONS)
         part = TextPart(text=prompt(review), trust="agent", source=NAME)
         self.running[review.id] = review
         try:
             await conversations.send(review.id, [part], sender=Sender(kind="notice", name=NAME))
-            with anyio.move_on_after(REVIEW_SECONDS):
+            with anyio.move_on_after(REVIEW_SECONDS) as limit:
                 await conversations.wait(review.id)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(2):
@@ -231,6 +238,8 @@ class Reviews:
         skills = self.services.get(SKILLS)
         changed = await skills.changes(review.id) if skills is not None else ()
         await self._tell(review, writes, changed)
+        turns = await store.find(Turn, conversation=review.id, state="stopped")
+        return bool(turns) and not limit.cancelled_caught
 
     async def _tell(self, review: Review, writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> None:
         said = line(writes, skills)

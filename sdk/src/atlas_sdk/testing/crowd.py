@@ -119,7 +119,14 @@ class Crowd:
             raise ConnectionError(f"The server did not let a client of the crowd in: {answer[:80]!r}.")
         self._members[client] = member
         self._selector.register(member.socket, selectors.EVENT_READ, client)
-        hello = {"client": f"crowd-{client}", "protocol": PROTOCOL, "token": self._token, "after": after}
+        # With the copies of reviews: their events have numbers, too, and what is counted is every number.
+        hello = {
+            "client": f"crowd-{client}",
+            "protocol": PROTOCOL,
+            "token": self._token,
+            "after": after,
+            "reviews": True,
+        }
         return self.request(client, "initialize", hello)
 
     def leave(self, client: int) -> None:
