@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas_sdk.errors import NotFoundError
@@ -315,6 +316,9 @@ async def test_a_reviews_skill_is_on_trial_until_it_was_used_with_success(atlas_
         model.provider.add(use, "Brewed.")
         path = await turn(app, await start(app), "Make tea.")
         await app.services.need(SKILLS).use("brew", conversation=review)
+        with anyio.move_on_after(5):  # what a turn brought is booked a moment after its end
+            while not (await rows(app))["brew"].successes:
+                await anyio.sleep(0.01)
         tried = (await rows(app))["brew"]
     async with opened(atlas_app, model) as app:
         again = (await rows(app))["brew"]
