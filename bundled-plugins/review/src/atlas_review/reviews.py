@@ -157,11 +157,12 @@ class Reviews:
         """Begin what another process left undone. One command could not do it either, and would pay for it again."""
         if ONE_COMMAND.get():
             return
-        with anyio.move_on_after(READY_SECONDS):
-            while not self.services.need(MODELS).providers:  # noqa: ASYNC110  # a start says nothing when it is over
-                await anyio.sleep(READY_POLL_SECONDS)
         try:
-            for conversation, due in (await self._owed.take()).items():
+            owed = await self._owed.take()  # first, since what becomes due from now on is queued by itself
+            with anyio.move_on_after(READY_SECONDS):
+                while owed and not self.services.need(MODELS).providers:  # noqa: ASYNC110  # a start says nothing of it
+                    await anyio.sleep(READY_POLL_SECONDS)
+            for conversation, due in owed.items():
                 store = self.services.need(STORE)
                 turns = await store.find(Turn, conversation=conversation, state="done", newest=True, limit=1)
                 if turns and not (await self._counted(turns[0])).guests:
