@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `(\w+\.\w+)` \|.*\| ([a-z ]+) \|$", re.MULTILINE)
 
 TABLE = {
-    # It decides what Atlas keeps of its owner, or answers what the owner is asked.
+    # It decides what Atlas keeps of its owner, answers what the owner is asked, or speaks in their name.
     "no": """
         memory.acknowledge memory.approve memory.discard memory.forget memory.restore memory.review memory.take memory.use question.answer
-        resource.rollback skills.reset skills.restore skills.revert skills.share
+        resource.rollback skills.reset skills.restore skills.revert skills.share transcript.keep
     """,
     # It tells of the owner or acts for them. For the agent alone the gate asks where that matters; a guest is told
     # nothing and has nothing done.

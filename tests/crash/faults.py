@@ -14,6 +14,8 @@ import pytest
 
 Kind = Literal["no space", "input/output", "locked"]
 KINDS: tuple[Kind, ...] = ("no space", "input/output", "locked")
+TRIES = 3
+"""As often a write of the conversation is tried before it is told that it failed."""
 _SAID = {"no space": "database or disk is full", "input/output": "disk I/O error", "locked": "database is locked"}
 _NUMBER = {"no space": errno.ENOSPC, "input/output": errno.EIO, "locked": errno.EBUSY}
 _READS = ("SELECT", "WITH", "PRAGMA", "BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK")
@@ -21,7 +23,10 @@ _READS = ("SELECT", "WITH", "PRAGMA", "BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK
 
 @dataclass
 class Faults:
-    """Counts writes while ``counting``, and lets the one that is due fail, or with ``lasting`` all from it on."""
+    """Counts writes while ``counting``, and lets the one that is due fail, or with ``lasting`` all from it on.
+
+    The database's fails ``tries`` times in a row: the transactions that begin after it are tries of its own.
+    """
 
     counting: bool = False
     due: int = 0
@@ -29,6 +34,8 @@ class Faults:
     lasting: bool = False
     count: int = 0
     fired: int = 0
+    tries: int = TRIES
+    again: int = 0
 
     def hits(self) -> bool:
         """Count one write and say whether it fails."""
@@ -40,9 +47,10 @@ class Faults:
         return hit
 
     @contextmanager
-    def during(self, due: int, kind: Kind, *, lasting: bool = False) -> Iterator[None]:
+    def during(self, due: int, kind: Kind, *, lasting: bool = False, tries: int = TRIES) -> Iterator[None]:
         """Let a write fail within the block; 0 only counts."""
         self.due, self.kind, self.lasting, self.count, self.fired, self.counting = due, kind, lasting, 0, 0, True
+        self.tries, self.again = tries, 0
         try:
             yield
         finally:
@@ -53,7 +61,11 @@ class Faults:
         begins = statement.startswith("BEGIN IMMEDIATE")
         if statement.lstrip().startswith(_READS) and not begins:
             return
+        if begins and self.counting and self.again:
+            self.again -= 1
+            raise sqlite3.OperationalError(_SAID[self.kind])
         if self.hits():
+            self.again = self.tries - 1
             if self.kind != "locked" and connection.in_transaction:
                 connection.rollback()
             raise sqlite3.OperationalError(_SAID[self.kind])
@@ -90,8 +102,9 @@ class _Torn:
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
-    """Put the edge between Atlas and its disk."""
+    """Put the edge between Atlas and its disk. Nothing is waited for between two tries."""
     found = Faults()
+    monkeypatch.setattr("atlas_store.store.PAUSES_SECONDS", (0.0,) * (TRIES - 1))
 
     class Cursor(sqlite3.Cursor):
         def execute(self, statement: str, *values: Any) -> Any:

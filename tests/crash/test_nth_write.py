@@ -37,7 +37,7 @@ from atlas_sdk.tools import Arguments, Tool, ToolHost
 from atlas_store.store import SqliteStore
 
 from ..kernel.conftest import SCHEMA, OpenHome, Probe, calls, say, says, start, turn
-from .faults import KINDS, Faults, Kind
+from .faults import KINDS, TRIES, Faults, Kind
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # every n of a turn is a turn of its own
 OWN_TIME = ("recall", "review", "memory", "memory-facts", "skills", "compaction", "titles")
@@ -192,6 +192,36 @@ async def test_a_turn_survives_the_failure_of_any_of_its_writes(
             assert unpaired(await app.conversations.path(conversation.id)) == []
         for kind_of_row in (Turn, Call, Effect, ModelCall):
             assert [row for row in await app.services.need(STORE).find(kind_of_row) if row.ended_at is None] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tries", [1, TRIES - 1, TRIES])
+async def test_a_write_of_the_conversation_is_told_as_failed_after_its_third_try_alone(
+    tmp_path: Path, faults: Faults, kind: Kind, tries: int
+) -> None:
+    store = SqliteStore(tmp_path)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    await store.check()
+    count, due, kept = 1, 0, []
+    while due < count:
+        made = Conversation(id=f"c{due}", folder="/", created_at=now, updated_at=now)
+        told = None
+        with faults.during(due, kind, tries=tries):
+            try:
+                await store.commit([made], [ConversationCreated(conversation=made.id, state=made)])
+                kept.append(made.id)
+            except StorageError as error:
+                told = error
+        assert (told is not None) is (faults.fired > 0 and tries == TRIES), due
+        count, due = max(count, faults.count), due + 1
+
+    assert count > 3
+    assert [one.id for one in await store.find(Conversation)] == sorted(kept)
+    events = await store.events(after=0)
+    assert [one.event.conversation for one in events] == kept
+    assert [one.number for one in events] == list(range(1, len(kept) + 1))
+    await store.close()
+    check_database(tmp_path / "atlas.db")
 
 
 async def test_a_turn_whose_end_was_not_kept_takes_no_call_of_a_later_one(

@@ -342,3 +342,50 @@ async def test_a_scrub_leaves_no_byte_of_what_was_erased(store: SqliteStore, tmp
 
     assert len(await store.find(Conversation)) == 20
     assert not [one for one in tmp_path.iterdir() if one.is_file() and b"kettlefish" in one.read_bytes()]
+
+
+async def test_a_write_outlasts_another_programs_lock(
+    store: SqliteStore, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_store.engine.BUSY_MILLISECONDS", 50)
+    await store.check()
+    other = sqlite3.connect(database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    made = conversation_of(title="Kept all the same")
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: store.commit([made], [changed(made)]))
+        await anyio.sleep(0.15)  # longer than SQLite waits
+        other.execute("ROLLBACK")
+    other.close()
+
+    assert [one.title for one in await store.find(Conversation)] == ["Kept all the same"]
+    assert await store.last_number() == 1
+
+
+async def test_a_lock_that_stays_is_told_after_the_third_try(
+    store: SqliteStore, database: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("atlas_store.engine.BUSY_MILLISECONDS", 50)
+    await store.check()
+    other = sqlite3.connect(database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    made = conversation_of()
+    with pytest.raises(StorageError, match="Another program holds"):
+        await store.commit([made], [changed(made)])
+    other.close()
+
+    assert len([one for one in caplog.records if "tried again" in one.getMessage()]) == 2
+    assert await store.find(Conversation) == ()
+
+
+async def test_what_cannot_pass_is_told_at_once(store: SqliteStore, caplog: pytest.LogCaptureFixture) -> None:
+    await store.check()
+
+    def broken(*args: object) -> None:
+        raise StorageError("The database atlas.db is damaged.", code="database_damaged")
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(StorageError, match="damaged"):
+        patched.setattr("atlas_store.sql.SqlTransaction.put", broken)
+        await store.commit([conversation_of()], [])
+
+    assert caplog.records == []

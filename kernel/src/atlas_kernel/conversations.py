@@ -15,7 +15,7 @@ from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.events import ConversationChanged, ConversationCreated, Event, MessageAdded, MessageTaken, TurnStarted
 from atlas_sdk.ids import new_id
 from atlas_sdk.instructions import dated
-from atlas_sdk.messages import Message, Part, Sender, TextPart, first_line, unpaired
+from atlas_sdk.messages import Message, MessageKind, Part, Sender, Speaker, TextPart, branched, first_line
 from atlas_sdk.records import Checkpoint, Conversation, Record, Turn
 from atlas_sdk.sections import TimeSettings, WorkspaceSettings
 from atlas_sdk.services.conversations import Accepted, ConversationChange, ConversationDraft, Delivery
@@ -112,6 +112,23 @@ class Conversations:
                 accepted = await self._accept(live, message, delivery)
         return accepted
 
+    async def keep(
+        self, id: str, parts: Sequence[Part], *, role: Speaker, sender: Sender, kind: MessageKind, client_id: str = ""
+    ) -> str:
+        live, store = await self._open(id), self._place.services.need(STORE)
+        await live.mend()
+        while True:
+            await self.wait(id)
+            async with live.lock:
+                if client_id and (known := await store.message_of_client(id, client_id)) is not None:
+                    return known.id
+                if live.turn is None:
+                    said = (*self._notes(live, self._place.clock.now()), *parts) if role == "user" else parts
+                    kept = await live.append(
+                        role=role, sender=sender, parts=said, kind=kind, client_id=client_id or None, locked=True
+                    )
+                    return kept.id
+
     async def _accept(self, live: Live, message: Message, delivery: Delivery) -> Accepted:
         store = self._place.services.need(STORE)
         if message.client_id is not None:
@@ -124,7 +141,8 @@ class Conversations:
         kept = live.record, live.path
         try:
             if moves and message.parent is not None:
-                self._branch(live, message.parent)
+                live.path = branched(live.path, message.parent)
+                live.record = live.record.model_copy(update={"head": message.parent or None})
             parts = (*self._notes(live, message.created_at), *message.parts)
             waits = busy or bool(live.waiting)  # what a stop or a crash left waiting is answered before this one
             message = message.model_copy(update={"parts": parts, "parent": None, "queued": waits})
@@ -271,15 +289,6 @@ class Conversations:
             busy = live.turn is not None or live.lock.locked()
             if not busy and live.used_at + KEPT_SECONDS < anyio.current_time():
                 del self._live[id]
-
-    def _branch(self, live: Live, parent: str) -> None:
-        ids = ["", *(message.id for message in live.path)]  # nothing stands for before the first message
-        if parent not in ids:
-            raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
-        path = live.path[: ids.index(parent)]
-        if unpaired(path):
-            raise MisuseError("Nothing can be said between a call and its result.")
-        live.path, live.record = path, live.record.model_copy(update={"head": parent or None})
 
     def _notes(self, live: Live, now: datetime) -> tuple[Part, ...]:
         """Return what the model should know beside the words: the day, and tools that came since."""

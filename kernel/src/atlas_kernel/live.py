@@ -13,15 +13,13 @@ from atlas_sdk.context import Clock
 from atlas_sdk.errors import MisuseError
 from atlas_sdk.events import ConversationChanged, ConversationCompacted, Event, MessageAdded, MessageTaken
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import Message, Part, ProviderItems, Sender, TextPart, ToolResultPart, unpaired
+from atlas_sdk.messages import Message, MessageKind, Part, ProviderItems, Sender, lost_results, unpaired
 from atlas_sdk.records import Checkpoint, Conversation, Record, Turn
 from atlas_sdk.services import Services
 from atlas_sdk.services.conversations import Delivery
 from atlas_sdk.services.store import STORE
 
 from .prefix import Prefix
-
-LOST = "What came of this call could not be kept. Look at what it did before you do it again."
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +61,11 @@ class Live:
         self,
         *,
         role: Literal["user", "assistant", "tool"],
-        kind: Literal["person", "agent", "notice", "tool"],
+        sender: Sender,
         parts: Sequence[Part],
-        turn: str | None,
-        name: str = "",
+        turn: str | None = None,
+        kind: MessageKind = "message",
+        client_id: str | None = None,
         provider_items: ProviderItems | None = None,
         records: Sequence[Record] = (),
         events: Sequence[Event] = (),
@@ -84,10 +83,12 @@ class Live:
                     conversation=self.record.id,
                     parent=self.record.head,
                     role=role,
-                    sender=Sender(kind=kind, name=name),
+                    kind=kind,
+                    sender=sender,
                     parts=tuple(parts),
                     created_at=now,
                     turn=turn,
+                    client_id=client_id,
                     provider_items=provider_items,
                 )
                 record = self.record.model_copy(update={"head": message.id, "updated_at": now})
@@ -123,11 +124,9 @@ class Live:
         """Pair calls that a full disk left without a result, before the next message is kept."""
         async with self.lock:
             asked = next((at for at in range(len(self.path) - 1, -1, -1) if self.path[at].role == "user"), 0)
-            for call in unpaired(self.path[asked:]) if self.turn is None else ():
-                lost = TextPart(text=LOST, trust="agent", source="atlas")
-                part = ToolResultPart(call=call.call, name=call.name, content=(lost,), is_error=True)
-                turn = self.path[-1].turn
-                await self.append(role="tool", kind="tool", name=call.name, parts=(part,), turn=turn, locked=True)
+            for part in lost_results(self.path[asked:]) if self.turn is None else ():
+                sender, turn = Sender(kind="tool", name=part.name), self.path[-1].turn
+                await self.append(role="tool", sender=sender, parts=(part,), turn=turn, locked=True)
 
     async def take_waiting(self, turn: str) -> None:
         """Move the messages that steer to the head, oldest first; those that are queued wait for the turn's end."""

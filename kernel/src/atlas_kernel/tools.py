@@ -18,7 +18,7 @@ from atlas_sdk.errors import is_plain, sentence
 from atlas_sdk.events import FileSent, ToolCalled, ToolFinished, ToolProgressed
 from atlas_sdk.hooks import ToolRequest
 from atlas_sdk.ids import new_id
-from atlas_sdk.messages import ImagePart, TextPart, ToolCallPart, ToolResultPart
+from atlas_sdk.messages import ImagePart, Sender, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.providers import ModelInfo
 from atlas_sdk.records import Call, Effect, Turn
 from atlas_sdk.schemas import problem
@@ -260,9 +260,8 @@ class ToolCalls:
                     verdict_by=row.verdict_by,
                 )
             )
-        await self._live.append(
-            role="tool", kind="tool", name=call.name, parts=(part,), turn=self._turn.id, records=records, events=events
-        )
+        sender, turn = Sender(kind="tool", name=call.name), self._turn.id
+        await self._live.append(role="tool", sender=sender, parts=(part,), turn=turn, records=records, events=events)
 
     def _without_secrets(self, result: ToolResult) -> ToolResult:
         """Hide the values the vault holds: they reach no model, no client and no database."""

@@ -10,7 +10,7 @@ import anyio
 from atlas_sdk.errors import AtlasError, is_plain, sentence
 from atlas_sdk.events import ModelRestarted, Noticed, TextStreamed, TurnEnded
 from atlas_sdk.hooks import TurnRequest
-from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, TextPart
+from atlas_sdk.messages import Message, Part, ProviderItems, ReasoningPart, Sender, TextPart
 from atlas_sdk.providers import ModelDelta, ModelReply, ModelRequest, Restarted, TextDelta
 from atlas_sdk.records import Turn
 from atlas_sdk.sections import ModelSettings
@@ -79,10 +79,10 @@ class TurnRun:
         text = "".join(part.text for part in request.message.parts if isinstance(part, TextPart) and not part.source)
         command = self._runtime.commands.get(text[1:].partition(" ")[0].strip()) if text.startswith("/") else None
         if command is not None:
-            said = await command.run(text.partition(" ")[2].strip(), _CommandHost(self._live.record.id))
+            said = await command.run(text.partition(" ")[2].strip(), self._turn)
             part = TextPart(text=said, trust="agent", source="command")
             role: Literal["user", "assistant"] = "user" if command.prompts else "assistant"
-            await self._live.append(role=role, kind="notice", parts=(part,), turn=self._turn.id)
+            await self._live.append(role=role, sender=Sender(kind="notice"), parts=(part,), turn=self._turn.id)
             if not command.prompts:
                 return self._turn.model_copy(update={"state": "done"})
         while True:
@@ -137,8 +137,7 @@ class TurnRun:
         self._partial = []
         return await self._live.append(
             role="assistant",
-            kind="agent",
-            name=record.agent,
+            sender=Sender(kind="agent", name=record.agent),
             parts=_vouched(reply),
             turn=self._turn.id,
             provider_items=ProviderItems(provider=reply.provider or provider.id, items=reply.provider_items)
@@ -165,16 +164,10 @@ class TurnRun:
         if text.strip():
             await self._live.append(
                 role="assistant",
-                kind="agent",
-                name=self._live.record.agent,
+                sender=Sender(kind="agent", name=self._live.record.agent),
                 parts=(TextPart(text=text, trust="agent"),),
                 turn=self._turn.id,
             )
-
-
-class _CommandHost:
-    def __init__(self, conversation: str) -> None:
-        self.conversation = conversation
 
 
 def _vouched(reply: ModelReply) -> tuple[Part, ...]:

@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
+from .errors import MisuseError, NotFoundError
 from .values import Json, whole_json, whole_text
 
 TITLE_CHARS = 60
+LOST = "What came of this call could not be kept. Look at what it did before you do it again."
 Trust: TypeAlias = Literal["owner", "guest", "outside", "agent"]
 """Who vouches for a text: the owner typed it, a guest said it, it was read from outside, or the agent said it."""
 
@@ -123,6 +125,13 @@ class ProviderItems(Frozen):
     items: tuple[Json, ...]
 
 
+MessageKind: TypeAlias = Literal["message", "voice_turn"]
+"""How it was said: in a turn, written or answered; or aloud, in a live voice session, of which this is the text."""
+
+
+Speaker: TypeAlias = Literal["user", "assistant"]
+
+
 class Message(Frozen):
     """One message of a conversation's tree, as stored, as sent to clients and as given to providers.
 
@@ -135,6 +144,7 @@ class Message(Frozen):
     conversation: str
     parent: str | None
     role: Literal["user", "assistant", "tool"]
+    kind: MessageKind = "message"
     sender: Sender
     parts: tuple[Part, ...]
     created_at: datetime
@@ -163,6 +173,26 @@ def as_title(text: str) -> str:
     """Return a text on one line, cut after a word to ``TITLE_CHARS``."""
     line = " ".join(text.split())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
+
+
+def branched(path: Sequence[Message], parent: str) -> list[Message]:
+    """Return a path up to the message ``parent``, which an edit goes on from; an empty one stands before the first.
+
+    Raises NotFoundError when it is not on the path, and MisuseError between a call and its result.
+    """
+    ids = ["", *(message.id for message in path)]
+    if parent not in ids:
+        raise NotFoundError(f"There is no message {parent!r} in this conversation's past.")
+    before = list(path[: ids.index(parent)])
+    if unpaired(before):
+        raise MisuseError("Nothing can be said between a call and its result.")
+    return before
+
+
+def lost_results(path: Sequence[Message]) -> list[ToolResultPart]:
+    """Return a result for each tool call of a path that has none: nobody knows what came of it."""
+    lost = TextPart(text=LOST, trust="agent", source="atlas")
+    return [ToolResultPart(call=call.call, name=call.name, content=(lost,), is_error=True) for call in unpaired(path)]
 
 
 def unpaired(path: Sequence[Message]) -> list[ToolCallPart]:

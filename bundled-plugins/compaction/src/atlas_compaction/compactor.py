@@ -125,13 +125,16 @@ class Compactor:
         said = spoken(whole)
         kept = held(whole, self._ctx.services.need(TOOLS).find, await self._skills())
 
-        most = await _carried(said, sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
-        words_tokens = max(plan.share(WORDS_SHARE), most.essential(sizes))
+        firm = await _carried(said, sizes=sizes, tokens=plan.share(ESSENTIAL_SHARE))
+        words_tokens = max(plan.share(WORDS_SHARE), firm.essential(sizes))
         summary_tokens = min(SUMMARY_TOKENS, plan.share(SUMMARY_SHARE))
         held_tokens = max(plan.share(HELD_SHARE), plan.room - words_tokens - summary_tokens - HELD_TAIL_TOKENS)
         results_tokens = _size(within(kept, tail=(), sizes=sizes, tokens=held_tokens), sizes)
         tail_tokens = max(plan.room - words_tokens - results_tokens - summary_tokens, plan.share(TAIL_SHARE))
-        at = cut(path, sizes, min(tail_tokens, int(before * MANUAL_TAIL_SHARE)) if manual else tail_tokens)
+        most = settings.max_conversation_history
+        crowded = 0 < most < len(path)  # then it is to have fewer messages, whatever they take
+        tail_tokens = min(tail_tokens, int(before * MANUAL_TAIL_SHARE)) if manual else tail_tokens
+        at = cut(path, sizes, tail_tokens, most=most // 2 if crowded else None)
         if at < 0 or all(is_summary(message) for message in path[: at + 1]):
             raise NothingToCompactError
         gone = sizes.messages(message for message in path[: at + 1] if not is_summary(message))
@@ -140,7 +143,7 @@ class Compactor:
         tail = {message.id for message in path[at + 1 :]}
         results = within(kept, tail=tail, sizes=sizes, tokens=held_tokens)
         least = plan.prefix + _size(results, sizes) + sizes.messages(path[at + 1 :])
-        if not manual and least > before * SHRINKS_TO:
+        if not (manual or crowded) and least > before * SHRINKS_TO:
             raise NothingToCompactError
         asked = Asked(id, provider.id, model.id, window, settings.reasoning_effort, wish)
         made = await summed_up(self._ctx, asked, entries(path[: at + 1]), sizes, summary_tokens)
@@ -149,7 +152,7 @@ class Compactor:
         words = await _carried(said, tail=tail, quotes=quotes, sizes=sizes, tokens=words_tokens)
         parts = _parts(made, words, results, outside=_from_outside(path[: at + 1]))
         after = plan.prefix + sum(map(sizes.part, parts)) + sizes.messages(path[at + 1 :])
-        if not manual and after > before * SHRINKS_TO:
+        if not (manual or crowded) and after > before * SHRINKS_TO:
             raise NothingToCompactError
         await conversations.compact(id, last=path[at].id, summary=parts)
         archived = sum(not is_summary(message) for message in path[: at + 1])

@@ -26,8 +26,10 @@ def whole_cuts(path: Sequence[Message]) -> list[bool]:
     return found
 
 
-def cut(path: Sequence[Message], sizes: Sizes, tokens: int) -> int:
+def cut(path: Sequence[Message], sizes: Sizes, tokens: int, *, most: int | None = None) -> int:
     """Return the place of the last message to archive: the tail behind it fits the tokens, if any tail does.
+
+    ``most`` is how many messages the tail may have, where there is a limit.
 
     What the model is still to answer stays in the tail. Returns -1 where there is nothing to archive.
     """
@@ -38,7 +40,8 @@ def cut(path: Sequence[Message], sizes: Sizes, tokens: int) -> int:
     tails = [0] * (len(path) + 1)
     for at in range(len(path) - 1, -1, -1):
         tails[at] = tails[at + 1] + sizes.message(path[at])
-    chosen = next((at for at in possible if tails[at + 1] <= tokens), possible[-1])
+    first = 0 if most is None else len(path) - 1 - most
+    chosen = next((at for at in possible if at >= first and tails[at + 1] <= tokens), possible[-1])
     best = tails[chosen + 1] * WORTH
     return next(
         (

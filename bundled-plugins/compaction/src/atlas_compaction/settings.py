@@ -19,9 +19,14 @@ class CompactionSettings(SettingsSection):
     )
     budget: float = setting(0.5, "The part of the window that a compacted conversation may fill.", screen=True)
     reasoning_effort: str = setting("medium", "How hard the model thinks about a summary.", screen=True)
+    max_conversation_history: int = setting(
+        0, "How many messages a conversation has before the older ones are archived; 0 sets no such limit."
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> CompactionSettings:
         if not 0.05 <= self.budget < self.threshold <= 0.98:
             raise ValueError("budget is at least 0.05 and below threshold, and threshold at most 0.98")
+        if self.max_conversation_history < 0:
+            raise ValueError("max_conversation_history is a count of messages, or 0 for no limit")
         return self

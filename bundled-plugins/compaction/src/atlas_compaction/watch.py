@@ -110,6 +110,9 @@ class Watch:
     async def _before(self, request: TurnRequest, state: State) -> None:
         if command_of(request.message) in COMMANDS:
             return
+        most = self._settings.max_conversation_history
+        if most and len(await self._ctx.services.need(CONVERSATIONS).path(request.conversation.id)) > most:
+            await self.attempt(request.conversation.id)
         if not state.known:
             state.measure, state.known = await self._recorded(request.conversation), True
         measure = state.measure

@@ -101,6 +101,23 @@ async def test_what_the_last_turn_took_is_found_without_a_scan(open_talk: Open, 
         ]
 
 
+@pytest.mark.parametrize("most", [1, 2, 10])
+async def test_a_conversation_of_more_messages_than_are_wanted_is_compacted_with_room_left(
+    open_talk: Open, brain: Brain, most: int
+) -> None:
+    brain.listed = brain.window = 200_000
+    async with open_talk(config=f"[compaction]\nmax_conversation_history = {most}\n") as talk:
+        await talk.say("Always answer in French, please.")
+        for number in range(12):
+            await talk.say(f"Number {number}.")
+        whole = await talk.path(whole=True)
+
+        assert max(len(one.messages) for one in brain.requests) <= max(most, 2)  # a summary, and what was just said
+        assert all("Always answer in French" in prompt(one) for one in brain.requests)
+        assert len(await checkpoints(talk)) >= 12 // most
+        assert len([one for one in whole if one.sender.kind == "person"]) == 13
+
+
 class Changing:
     """Instructions that are other ones whenever they are asked for."""
 

@@ -12,8 +12,6 @@ from .scopes import Who, job_of, key_of, owner_of
 
 GUEST = '%"trust":"guest"%'
 """How a guest's words are stored. It only narrows the search: what it finds is looked at."""
-VOICE = "realtime"
-"""The source of a part that was spoken: a turn of voice counts as a message."""
 ANCESTORS = 16
 
 
@@ -36,14 +34,13 @@ def is_guests(message: Message) -> bool:
 
 
 def said(message: Message) -> str:
-    """Return what a person said in a message, in writing or aloud.
+    """Return what a person said in a message, in writing or aloud: a turn of voice counts as a message.
 
     What stands with it is left out: the day, a page it quotes, a file. Notices, agents and tools say nothing here.
     """
-    parts = [part for part in message.parts if isinstance(part, TextPart)]
-    spoken = any(part.source == VOICE for part in parts)
-    if message.role != "user" or message.queued or not (message.sender.kind == "person" or spoken):
+    if message.role != "user" or message.queued or message.sender.kind != "person":
         return ""
+    parts = [part for part in message.parts if isinstance(part, TextPart)]
     return "\n\n".join(part.text for part in parts if part.trust in ("owner", "guest")).strip()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from atlas_sdk.errors import AtlasError
-from atlas_sdk.events import NumberedEvent, TurnEnded
+from atlas_sdk.events import MessageAdded, NumberedEvent, TurnEnded
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.store import STORE
 
@@ -28,10 +28,12 @@ class Watch:
         """How often a conversation was looked at, due or not."""
 
     async def observe(self, event: NumberedEvent) -> None:
-        """Note a turn that is done."""
+        """Note a turn that is done, and what was said aloud."""
         told = event.event
-        if isinstance(told, TurnEnded) and told.turn.state == "done" and self._system.in_use:
-            self._waiting[told.turn.conversation] = None
+        done = isinstance(told, TurnEnded) and told.turn.state == "done"
+        spoken = isinstance(told, MessageAdded) and told.message.kind == "voice_turn"
+        if (done or spoken) and told.conversation is not None and self._system.in_use:
+            self._waiting[told.conversation] = None
             self._wake.set()
 
     async def run(self) -> None:

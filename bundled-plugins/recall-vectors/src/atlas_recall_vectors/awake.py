@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
-from atlas_sdk.events import ConversationChanged, NumberedEvent, TurnEnded
+from atlas_sdk.events import ConversationChanged, MessageAdded, NumberedEvent, TurnEnded
 from atlas_sdk.plain_text import counted
 
 from .meaning import Meaning
@@ -16,13 +16,15 @@ MISSING = (
 
 
 class Awake:
-    """Wakes the background once a turn has ended."""
+    """Wakes the background once a turn has ended or something was said aloud."""
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
 
     async def observe(self, event: NumberedEvent) -> None:
-        if isinstance(event.event, TurnEnded | ConversationChanged):
+        told = event.event
+        spoken = isinstance(told, MessageAdded) and told.message.kind == "voice_turn"  # which no turn ends
+        if spoken or isinstance(told, TurnEnded | ConversationChanged):
             self._meaning.wake()
 
 

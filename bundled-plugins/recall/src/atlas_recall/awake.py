@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas_sdk.checks import Check, Finding
 from atlas_sdk.context import PluginContext
-from atlas_sdk.events import ConversationChanged, NumberedEvent, TurnEnded
+from atlas_sdk.events import ConversationChanged, MessageAdded, NumberedEvent, TurnEnded
 from atlas_sdk.plain_text import counted
 from atlas_sdk.services.store import STORE
 
@@ -12,13 +12,15 @@ from .index import Index, state
 
 
 class Awake:
-    """Wakes the index once a turn has ended, so that all its messages are taken in together."""
+    """Wakes the index once a turn has ended, so that its messages are taken in together, or words were said aloud."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
 
     async def observe(self, event: NumberedEvent) -> None:
-        if isinstance(event.event, TurnEnded | ConversationChanged):
+        told = event.event
+        spoken = isinstance(told, MessageAdded) and told.message.kind == "voice_turn"  # which no turn ends
+        if spoken or isinstance(told, TurnEnded | ConversationChanged):
             self._index.wake()
 
 

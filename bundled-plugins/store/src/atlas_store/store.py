@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
     from .writer import Alone, Writer
 
+log = logging.getLogger("atlas.plugin.store")
+PAUSES_SECONDS = (0.05, 0.25)
+"""Before the second and the third try of a write."""
+PASSING = frozenset({"database_locked", "disk_failed", "disk_full"})
+"""What may be over a moment later: another program's lock, a disk that came back, space that was freed."""
 T = TypeVar("T")
 R = TypeVar("R", bound=Frozen)
 
@@ -130,6 +136,14 @@ class SqliteStore:
             for event in events:
                 transaction.publish(event)
 
+        for pause in PAUSES_SECONDS:
+            try:
+                return (await self._transact(work))[1]
+            except StorageError as error:
+                if error.code not in PASSING:
+                    raise
+                log.warning("A write failed and is tried again", extra={"why": str(error)})
+            await anyio.sleep(pause)
         return (await self._transact(work))[1]
 
     async def write(self, work: Callable[[Transaction], T]) -> T:

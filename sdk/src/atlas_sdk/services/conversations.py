@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
-from ..messages import Frozen, Message, Part, Sender
+from ..messages import Frozen, Message, MessageKind, Part, Sender, Speaker
 from ..records import Checkpoint, Conversation, Origin, Turn
 from . import ServiceKey
 
@@ -80,6 +80,15 @@ class ConversationsService(Protocol):
 
         ``steer`` reaches a running turn at its next step, ``queue`` after it. ``parent`` other than the head
         makes a sibling and moves the head: an edit, refused while a turn runs. An empty one stands before the first.
+        """
+
+    async def keep(
+        self, id: str, parts: Sequence[Part], *, role: Speaker, sender: Sender, kind: MessageKind, client_id: str = ""
+    ) -> str:
+        """Keep at the head what was said elsewhere, such as aloud; no turn starts.
+
+        Returns the message's id, once it is on disk. Where a turn runs, it waits for that turn's end; cancelled
+        meanwhile, it keeps nothing. A ``client_id`` that was kept before is not kept twice.
         """
 
     async def path(self, id: str, *, limit: int | None = None, whole: bool = False) -> tuple[Message, ...]:

@@ -49,7 +49,8 @@ class StoreService(Protocol):
     async def commit(self, records: Sequence[Record] = (), events: Sequence[Event] = ()) -> tuple[NumberedEvent, ...]:
         """Write records whole and number durable events, in one transaction; return the events as numbered.
 
-        The listener set by ``on_commit`` is told of the events in the order of their numbers.
+        The listener set by ``on_commit`` is told of the events in the order of their numbers. What may pass, a lock
+        of another program or a disk that failed, is tried three times in all before StorageError tells of it.
         """
 
     async def get(self, kind: type[R], id: str) -> R | None:
