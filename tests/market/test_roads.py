@@ -57,7 +57,7 @@ ELSEWHERE = {
     # tests/archives
     *TAKES_LONG, "restore-nested", "restore-mode", "restore-prefix", "restore-date", "good-backup", "good-unicode",
     "good-dotdot-name", "good-zip64", "good-stored", "plugin-compiled",
-    # test_bad_plugins.py, test_install.py, test_marketplace.py
+    # test_bad_plugins.py, test_install.py, test_marketplace.py, test_refused_items.py
     *(one.id for one in recipes() if one.build["kind"] in ("plugin-manifest", "item", "git", "served", "address")),
     "good-plugin", "good-inner-symlink",
     # here, below

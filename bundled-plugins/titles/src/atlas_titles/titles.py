@@ -68,6 +68,12 @@ class Titles:
             await self._stays.wait()
         else:
             await anyio.sleep(SETTLE_SECONDS)
+        try:
+            await self._give_later()
+        except AtlasError as error:
+            self._ctx.logger.warning("Titles that had to wait could not be given: %s", error)
+
+    async def _give_later(self) -> None:
         if not self._ctx.section(TitlesSettings).enabled:
             return
         ids = await untitled(self._ctx)
