@@ -25,7 +25,7 @@ TABLE = {
         memory.unreviewed message.send pairing.approve pairing.forget pairing.list plugin.disable plugin.enable
         plugin.install plugin.log plugin.remove plugin.set plugin.update question.list resource.history resource.list
         resource.show review.wait secret.check secret.delete secret.list secret.set server.token setting.change setting.list
-        skills.list skills.versions turn.stop usage.report
+        skills.list skills.versions title.leave title.stay turn.stop usage.report
     """,
     # It tells what is installed, and nothing of anybody.
     "yes": """

@@ -242,6 +242,7 @@ def test_blocks_of_python_compile(name: str) -> None:
 
 
 def test_the_reference_is_what_the_code_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")  # where its pages stand beside it
     spec = importlib.util.spec_from_file_location("gen_docs", ROOT / "tools" / "gen_docs.py")
     assert spec is not None
     assert spec.loader is not None

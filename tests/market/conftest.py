@@ -18,6 +18,7 @@ from atlas_sdk.services.installer import INSTALLER, InstallerService
 
 from ..standins.file_server import FileServer
 from ..standins.git_server import GitServer
+from .shop import SAMPLE, SKILL, Shop
 
 KEPT_ON = {"console", "folder-format", "installer", "marketplace", "skills", "recovery"}
 
@@ -98,3 +99,31 @@ def written(folder: Path, files: dict[str, str | None]) -> Path:
 
 
 Written = Callable[..., Path]
+
+
+@pytest.fixture
+def shop(home: TriedHome, tmp_path: Path) -> Shop:
+    return Shop(home, tmp_path / "market")
+
+
+@pytest.fixture
+def sample(shop: Shop) -> Shop:
+    SAMPLE.write(shop.folder)
+    return shop
+
+
+@pytest.fixture
+async def retired(shop: Shop) -> Shop:
+    """A home with three items that the marketplace then retired, and no reading since."""
+    shop.item("tips")
+    shop.item("helper", "plugin", sha="a" * 40)
+    shop.add("docs", "name: docs\nkind: mcp\ntitle: D\nserver: {url: 'https://docs.example.test/mcp'}\n")
+    shop.code({"SKILL.md": SKILL.format(name="tips")})
+    shop.code(plugin(), sha="a" * 40)
+    async with shop.opened() as call:
+        for name in ("tips", "helper", "docs"):
+            await call("marketplace.install", name=name)
+    for name in ("tips", "helper", "docs"):
+        file = shop.folder / "items" / f"{name}.yaml"
+        file.write_text(file.read_text() + "retired: It leaked.\n")
+    return shop

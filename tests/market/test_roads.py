@@ -23,10 +23,10 @@ from ..archives.test_unpack import BY_CONTENT, KEPT_APART
 from ..standins.file_server import Answer, FileServer
 from ..standins.git_server import GitServer
 from .conftest import TriedHome, plugin, written
+from .shop import SHA, Shop
 from .test_bad_plugins import folder_of, left_behind, refused
 from .test_install_killed import MOST, killed_at
-from .test_marketplace import SHA, Shop
-from .test_marketplace import refused as refused_there
+from .test_refused_items import refused as refused_there
 
 pytestmark = pytest.mark.anyio
 TAKES_LONG = {"restore-bomb", "restore-many", "plugin-bomb", "plugin-many"}
@@ -57,7 +57,7 @@ ELSEWHERE = {
     # tests/archives
     *TAKES_LONG, "restore-nested", "restore-mode", "restore-prefix", "restore-date", "good-backup", "good-unicode",
     "good-dotdot-name", "good-zip64", "good-stored", "plugin-compiled",
-    # test_bad_plugins.py, test_install.py, test_marketplace.py
+    # test_bad_plugins.py, test_install.py, test_marketplace.py, test_refused_items.py
     *(one.id for one in recipes() if one.build["kind"] in ("plugin-manifest", "item", "git", "served", "address")),
     "good-plugin", "good-inner-symlink",
     # here, below

@@ -143,6 +143,30 @@ def test_a_message_that_waited_ends_with_its_own_turn() -> None:
     assert said(server) == ExitCode.DONE
 
 
+@pytest.mark.parametrize(
+    ("running", "said"), [(False, []), (True, ["Giving a conversation its title… Ctrl+C leaves without."])]
+)
+def test_leaving_waits_for_a_title_under_way(running: bool, said: list[str]) -> None:
+    screen, server = KeptScreen(), ScriptedServer(title_leave={"running": running})
+    Talk(server, screen).await_title()
+
+    assert screen.said == said
+    assert [method for method, _ in server.asked] == ["title.leave"] * (1 + running)
+
+
+def test_leaving_waits_for_no_title_where_nothing_gives_any() -> None:
+    class Without(ScriptedServer):
+        def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
+            raise NotFoundError(f"There is no method {method}.")
+
+    screen = KeptScreen()
+    talk = Talk(Without(), screen)
+    talk.stay()
+    talk.await_title()
+
+    assert screen.said == []
+
+
 def test_stopping_before_the_message_was_taken_ends_with_the_turn_that_was_stopped() -> None:
     server = ScriptedServer(KeyboardInterrupt(), ended("m0", "stopped", id="t0"), how="steered")
 

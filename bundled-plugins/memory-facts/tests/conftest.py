@@ -28,6 +28,7 @@ QUIET = IN_USE + "[memory_facts]\nreview_interval_hours = 0\n"
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
 OWNER = Sender(kind="person", id="owner")
 GUEST = Sender(kind="person", id="telegram:7", name="Ana")
+CITY = {"op": "add", "category": "identity", "key": "city", "value": "Lives in Porto."}
 
 
 class Model:
@@ -136,3 +137,19 @@ async def live(app: Any) -> list[facts.Fact]:
 def operations(*given: dict[str, Any]) -> str:
     """Return a reviewer's reply."""
     return json.dumps({"operations": given})
+
+
+async def say(app: Any, model: Model, conversation: str, text: str, **more: Any) -> None:
+    """Say something, with an answer of the model's."""
+    model.provider.add("Good.")
+    await turn(app, conversation, text, **more)
+
+
+async def review(app: Any, model: Model, conversation: str, reply: Any, *, now: bool = True) -> Any:
+    model.provider.add(reply)
+    return await ask(app, "memory.review", conversation=conversation, now=now)
+
+
+def read(model: Model) -> str:
+    """Return what the last review was given."""
+    return str(model.asked("memory_review")[-1].messages[-1].text())

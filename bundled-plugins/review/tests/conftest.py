@@ -10,11 +10,14 @@ import anyio
 import pytest
 
 from atlas_review.reviews import REVIEWS
+from atlas_sdk.events import ReviewEnded
 from atlas_sdk.hookspecs import hookimpl
-from atlas_sdk.messages import Message, Sender, TextPart
-from atlas_sdk.records import Origin
+from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart
+from atlas_sdk.records import Conversation, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
+from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_provider import FakeProvider
+from atlas_sdk.testing.model_script import Reply, call
 
 PLUGINS = ("store", "gate", "files", "memory", "skills", "usage", "review")
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -81,3 +84,33 @@ async def talk(app: Any, model: Model, conversation: str, times: int) -> None:
     for number in range(times):
         model.provider.add(f"Answer {number}.")
         await turn(app, conversation, f"Word {number}.")
+
+
+async def summaries(app: Any, conversation: str) -> list[ReviewEnded]:
+    events = await app.services.need(STORE).events(after=0, conversation=conversation)
+    return [one.event for one in events if isinstance(one.event, ReviewEnded)]
+
+
+async def copies(app: Any) -> list[Conversation]:
+    return [one for one in await app.services.need(STORE).find(Conversation) if one.origin.kind == "review"]
+
+
+async def results(app: Any) -> list[str]:
+    """What tools answered in the last review."""
+    (*_, copy) = await copies(app)
+    said = await app.services.need(STORE).find(Message, conversation=copy.id)
+    parts = [part for message in said for part in message.parts if isinstance(part, ToolResultPart)]
+    return ["\n".join(one.text for one in part.content if isinstance(one, TextPart)) for part in parts]
+
+
+def manage(*operations: dict[str, Any]) -> Reply:
+    return Reply(calls=(call("skill_manage", {"operations": list(operations)}),))
+
+
+def memory(**arguments: Any) -> Reply:
+    return Reply(calls=(call("memory", arguments),))
+
+
+def rounds(number: int) -> list[Reply]:
+    """As many rounds that only read."""
+    return [Reply(calls=(call("find_files", {"pattern": f"*.{index}"}),)) for index in range(number)]

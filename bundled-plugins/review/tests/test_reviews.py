@@ -12,53 +12,22 @@ from atlas_review.budget import SPENT
 from atlas_review.counts import Due
 from atlas_review.owed import Owed
 from atlas_review.reviews import REVIEWS
-from atlas_sdk.events import ReviewEnded
 from atlas_sdk.hook_events import EventHook, EventHooks
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.in_process import ONE_COMMAND
-from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart
+from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.providers import ModelInfo
-from atlas_sdk.records import Conversation, ModelCall, Turn
+from atlas_sdk.records import ModelCall, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_provider import FakeProvider
 from atlas_sdk.testing.model_script import Failure, Reply, ScriptedUsage, call
 
-from .conftest import Model, OpenApp, settled, start, talk, turn
+from .conftest import Model, OpenApp, copies, manage, memory, results, rounds, settled, start, summaries, talk, turn
 
 pytestmark = pytest.mark.anyio
 SKILL = "---\nname: brew\ndescription: How tea is made here.\n---\nWarm the pot.\n"
-
-
-async def summaries(app: Any, conversation: str) -> list[ReviewEnded]:
-    events = await app.services.need(STORE).events(after=0, conversation=conversation)
-    return [one.event for one in events if isinstance(one.event, ReviewEnded)]
-
-
-async def copies(app: Any) -> list[Conversation]:
-    return [one for one in await app.services.need(STORE).find(Conversation) if one.origin.kind == "review"]
-
-
-async def results(app: Any) -> list[str]:
-    """What tools answered in the last review."""
-    (*_, copy) = await copies(app)
-    said = await app.services.need(STORE).find(Message, conversation=copy.id)
-    parts = [part for message in said for part in message.parts if isinstance(part, ToolResultPart)]
-    return ["\n".join(one.text for one in part.content if isinstance(one, TextPart)) for part in parts]
-
-
-def manage(*operations: dict[str, Any]) -> Reply:
-    return Reply(calls=(call("skill_manage", {"operations": list(operations)}),))
-
-
-def memory(**arguments: Any) -> Reply:
-    return Reply(calls=(call("memory", arguments),))
-
-
-def rounds(number: int) -> list[Reply]:
-    """As many rounds that only read."""
-    return [Reply(calls=(call("find_files", {"pattern": f"*.{index}"}),)) for index in range(number)]
 
 
 async def test_the_tenth_message_is_followed_by_a_review_that_adds_and_proposes(opened: OpenApp, model: Model) -> None:
@@ -170,7 +139,7 @@ async def test_a_review_that_another_process_owes_is_taken_up_where_the_home_sta
                 while len(await copies(app)) < reviews or app.services.need(REVIEWS).under_review:
                     await anyio.sleep(0.002)
             await anyio.wait_all_tasks_blocked()
-            made, owed = len(await copies(app)), await Owed(app.services).take()
+            made, owed = len(await copies(app)), await Owed(app.services).all()
     finally:
         ONE_COMMAND.reset(kept)
 
@@ -185,9 +154,10 @@ async def test_what_a_guest_joined_meanwhile_is_not_taken_up(opened: OpenApp, mo
         await turn(app, id, "I am a guest.", trust="guest")
         await Owed(app.services).put(id, Due(memory=True))
     async with opened() as app:
-        await anyio.wait_all_tasks_blocked()
+        with anyio.fail_after(20):
+            while await Owed(app.services).all():
+                await anyio.sleep(0.002)
 
-        assert await Owed(app.services).take() == {}
         assert await copies(app) == []
 
 

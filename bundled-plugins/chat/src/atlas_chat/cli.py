@@ -58,6 +58,8 @@ def chat(
                 if alone:
                     talk.await_review()
                 raise typer.Exit(int(code))
+            if alone:
+                talk.stay()
             screen.greet(talk.conversation, client.request("home.show"))
             if conversation is not None:
                 talk.join()
@@ -66,6 +68,7 @@ def chat(
                     talk.say(line)
             if alone:
                 talk.await_review()
+                talk.await_title()
         except ServerError:
             screen.leave(talk.conversation["id"])
             raise

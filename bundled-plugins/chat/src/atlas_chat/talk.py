@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from atlas_sdk.client import Client, Notification
@@ -19,6 +20,10 @@ DRAINED = 500
 REVIEW_SECONDS = 60.0
 """A few calls of a model that has the conversation in its cache; whoever waits for a prompt waits no longer."""
 GIVEN_UP = "The review was given up. It is done the next time a server runs in this home: atlas serve."
+TITLE_SECONDS = 5.0
+"""A title of a small model takes one or two; without it, the next command or server gives it."""
+LOOKED_SECONDS = 0.5
+"""What the end of a turn takes to be looked at, where there is no title to give."""
 LOOKED_BACK = 50
 RECALLED = 4
 
@@ -94,6 +99,21 @@ class Talk:
         if running:
             self._screen.say(GIVEN_UP)
         self.drain()
+
+    def stay(self) -> None:
+        """Have conversations get their titles in this process: it stays open until a person leaves."""
+        with suppress(AtlasError):  # the plugin is off
+            self._client.request("title.stay")
+
+    def await_title(self) -> None:
+        """Wait for a title under way, which would end with this process; Ctrl+C leaves without it."""
+        params = {"turn": self._turn, "seconds": LOOKED_SECONDS}
+        try:
+            if self._client.request("title.leave", params)["running"]:
+                self._screen.say("Giving a conversation its title… Ctrl+C leaves without.")
+                self._client.request("title.leave", {**params, "seconds": TITLE_SECONDS}, timeout=None)
+        except (AtlasError, KeyboardInterrupt):
+            return
 
     def join(self) -> None:
         """Show where the conversation stands, and follow a turn that runs to its end, its questions among it."""

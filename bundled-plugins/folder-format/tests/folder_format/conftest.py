@@ -18,9 +18,10 @@ from atlas_sdk.homes import Home
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.manifest_file import read_manifest
-from atlas_sdk.messages import Message, Sender, TextPart
+from atlas_sdk.messages import Message, Sender, TextPart, ToolResultPart
 from atlas_sdk.services.conversations import ConversationDraft
 from atlas_sdk.testing.fake_provider import FakeProvider
+from atlas_sdk.testing.model_script import Reply, call
 
 ON = ("store", "gate", "questions", "files", "shell", "folder-format")
 
@@ -109,3 +110,17 @@ async def say(app: App, conversation: str, text: str) -> tuple[Message, ...]:
     with anyio.fail_after(20):
         await app.conversations.wait(conversation)
     return await app.conversations.path(conversation)
+
+
+def told(folder: Path) -> Any:
+    return json.loads((folder / "home" / "plugin-data" / "sample-kit" / "told.json").read_text())
+
+
+def result(path: tuple[Message, ...]) -> str:
+    """Return the text of the last tool's result."""
+    parts = [part for message in path for part in message.parts if isinstance(part, ToolResultPart)]
+    return "\n".join(item.text for item in parts[-1].content)  # type: ignore[union-attr]
+
+
+def reads(name: str = "notes.txt") -> Any:
+    return Reply(calls=(call("read_file", {"path": name}),))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
-import itertools
 import re
 from collections.abc import Callable
 from typing import Final
 
+from atlas_gate.braces import WORD_LIMIT, expand_braces
+from atlas_gate.parameter_operators import slice_values, transform_value
 from atlas_gate.parts import OUTPUT, UNKNOWN, Word, is_constant, strongest_mark
-from atlas_gate.patterns import bounded_pattern, replaced
 from atlas_gate.state import State, Value
 from atlas_gate.syntax import (
     Arithmetic,
@@ -24,21 +23,13 @@ from atlas_gate.syntax import (
     bounded,
 )
 
-# A line that expands to more words than this is not read: the answer is the strict one.
-WORD_LIMIT: Final = 20_000
-# Every start of a text is held against the pattern that trims it.
-_TRIM_LIMIT: Final = 4_096
 # A name may hold a name, which holds an expression.
 _VALUES_OF_VALUES: Final = 4
-# A word's open braces times its length: each brace looks for its end through all of it.
-_BRACE_LIMIT: Final = 1_000_000
 
 _USER = re.compile(r"~(?:[+-]|[A-Za-z_][\w.-]*)?")
 _NAME = re.compile(r"(?<![\w$])[A-Za-z_]\w*+")
-_BRACE_MARKS = re.compile(r"([{},])")
 _GLOB = re.compile(r"[*?\[]")
 _EXPANDS = re.compile(r"[{~*?\[]")
-_RANGE = re.compile(r"\{(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?\}")
 _ARITHMETIC = re.compile(r"(-?\d{1,18})(?:\s*([-+*/%])\s*(-?\d{1,18}))?")
 
 
@@ -237,7 +228,7 @@ class Expander:
         if not all(is_constant(text) for text in (*values, *arguments)):
             return [strongest_mark("".join(values) + "".join(arguments))]
         if operator == ":":
-            return _slice(values, arguments[0])
+            return slice_values(values, arguments[0])
         return [transform_value(operator, arguments, value) for value in values]
 
     def _lookup(self, piece: Parameter) -> list[str]:
@@ -289,168 +280,5 @@ def split_fields(value: str, separators: str) -> list[str]:
     return re.split("[" + re.escape(separators) + "]+", value)
 
 
-def transform_value(operator: str, arguments: list[str], value: str) -> str:
-    """What an operator of `${...}` makes of one constant value."""
-    first = arguments[0] if arguments else ""
-    match operator:
-        case "^^":
-            return value.upper()
-        case ",,":
-            return value.lower()
-        case "^":
-            return value[:1].upper() + value[1:]
-        case ",":
-            return value[:1].lower() + value[1:]
-        case "#" | "##":
-            return _without_prefix(value, first, longest=operator == "##")
-        case "%" | "%%":
-            return _without_prefix(value[::-1], first[::-1], longest=operator == "%%")[::-1]
-        case "@":
-            return value.upper() if first == "U" else value.lower() if first == "L" else value
-        case _:
-            return _replaced(operator, value, first, arguments[1] if len(arguments) > 1 else "")
-
-
-def expand_braces(pieces: list[Piece]) -> list[list[Piece]]:
-    """Every alternative of `{a,b}` and `{1..3}`, leftmost first."""
-    if not any(isinstance(piece, Literal) and not piece.quoted and "{" in piece.text for piece in pieces):
-        return [pieces]
-    texts = [piece.text for piece in pieces if isinstance(piece, Literal) and not piece.quoted]
-    if sum(text.count("{") for text in texts) * sum(map(len, texts)) > _BRACE_LIMIT:
-        raise UnreadableError("its braces are too many")
-    atoms: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, Literal) and not piece.quoted:
-            atoms.extend(Literal(text, False) for text in _BRACE_MARKS.split(piece.text) if text)
-        else:
-            atoms.append(piece)
-    return [_joined(alternative) for alternative in _alternatives(atoms, 0)]
-
-
-def _alternatives(atoms: list[Piece], depth: int) -> list[list[Piece]]:
-    if depth > 20:
-        raise UnreadableError("its braces are nested too deeply")
-    for start, atom in enumerate(atoms):
-        if atom != Literal("{", False):
-            continue
-        span = _brace_span(atoms, start)
-        if span is None:
-            continue
-        end, commas = span
-        if commas:
-            edges = [start, *commas, end]
-            options = [
-                option
-                for left, right in itertools.pairwise(edges)
-                for option in _alternatives(atoms[left + 1 : right], depth + 1)
-            ]
-        else:
-            spelled = "".join(a.text if isinstance(a, Literal) else "\0" for a in atoms[start : end + 1])
-            numbers = _range(spelled)
-            if numbers is None:
-                continue
-            options = [[Literal(number, True)] for number in numbers]
-        tails = _alternatives(atoms[end + 1 :], depth)
-        if len(options) * len(tails) > WORD_LIMIT:
-            raise UnreadableError("it expands to too many words")
-        return [atoms[:start] + option + tail for option in options for tail in tails]
-    return [atoms]
-
-
-def _brace_span(atoms: list[Piece], start: int) -> tuple[int, list[int]] | None:
-    level = 0
-    commas: list[int] = []
-    for index in range(start, len(atoms)):
-        atom = atoms[index]
-        if not isinstance(atom, Literal) or atom.quoted:
-            continue
-        if atom.text == "{":
-            level += 1
-        elif atom.text == "}":
-            level -= 1
-            if level == 0:
-                return index, commas
-        elif atom.text == "," and level == 1:
-            commas.append(index)
-    return None
-
-
-def _range(spelled: str) -> list[str] | None:
-    match = _RANGE.fullmatch(spelled)
-    if match is None:
-        return None
-    first, last, step_text = match.groups()
-    if first.lstrip("-").isdigit() != last.lstrip("-").isdigit():
-        return None
-    is_number = first.lstrip("-").isdigit()
-    low, high = (int(first), int(last)) if is_number else (ord(first), ord(last))
-    step = max(abs(int(step_text or 1)), 1)
-    if abs(high - low) // step > WORD_LIMIT:
-        raise UnreadableError("it expands to too many words")
-    numbers = range(low, high + 1, step) if low <= high else range(low, high - 1, -step)
-    return [str(number) if is_number else chr(number) for number in numbers]
-
-
-def _joined(atoms: list[Piece]) -> list[Piece]:
-    joined: list[Piece] = []
-    for atom in atoms:
-        last = joined[-1] if joined else None
-        if isinstance(atom, Literal) and isinstance(last, Literal) and not atom.quoted and not last.quoted:
-            joined[-1] = Literal(last.text + atom.text, False)
-        else:
-            joined.append(atom)
-    return joined
-
-
 def _as_list(value: Value) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
-
-
-def _slice(values: list[str], argument: str) -> list[str]:
-    offset_text, _, length_text = argument.strip().partition(":")
-    try:
-        offset = int(offset_text or 0)
-        length = int(length_text) if length_text.strip() else None
-    except ValueError:
-        return [OUTPUT]
-    if len(values) > 1:
-        return values[offset:] if length is None else values[offset : offset + length]
-    value = "".join(values)
-    start = max(len(value) + offset, 0) if offset < 0 else offset
-    end = len(value) if length is None else start + length if length >= 0 else len(value) + length
-    return [value[start:end]]
-
-
-def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
-    if not _GLOB.search(pattern):
-        return value.removeprefix(pattern)
-    if len(value) > _TRIM_LIMIT:
-        return OUTPUT
-    matcher = re.compile(fnmatch.translate(bounded_pattern(pattern)))
-    lengths = range(len(value), -1, -1) if longest else range(len(value) + 1)
-    for length in lengths:
-        if matcher.match(value[:length]):
-            return value[length:]
-    return value
-
-
-def _replaced(operator: str, value: str, pattern: str, replacement: str) -> str:
-    if not pattern:
-        return value
-    body = _shortest(pattern)
-    if operator == "/#":
-        body = r"\A" + body
-    elif operator == "/%":
-        body = body + r"\Z"
-    changed = replaced(body, lambda _: replacement, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
-    return OUTPUT if changed is None else changed
-
-
-def _shortest(pattern: str) -> str:
-    """The expression for a pattern of the shell whose stars take as little as they can."""
-    pieces = re.split(r"(\*+)", bounded_pattern(pattern))
-    return "".join(".*?" if piece.startswith("*") else _without_anchors(fnmatch.translate(piece)) for piece in pieces)
-
-
-def _without_anchors(expression: str) -> str:
-    return expression.removeprefix("(?s:").removesuffix(r")\Z")

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from atlas_gate.deeds import Deed
 from atlas_gate.lisp_code import lisp_deeds
 from atlas_gate.options import first_operand, read_options
 from atlas_gate.parts import OUTPUT, UNKNOWN, Part, Redirect, Word, is_constant, name_set, program_name
 from atlas_gate.paths import SYSTEM_FOLDERS
-from atlas_gate.python_code import Deed, python_deeds
+from atlas_gate.python_code import python_deeds
 from atlas_gate.reader import Handler, Reader
 from atlas_gate.script_code import script_deeds
 

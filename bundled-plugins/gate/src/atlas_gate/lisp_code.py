@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from atlas_gate.deeds import Deed
 from atlas_gate.parts import UNKNOWN, name_set
-from atlas_gate.python_code import Deed
 
 _TOKEN: Final = re.compile(r'"((?:\\.|[^"\\])*+)"|;[^\n]*+|([()])|([^\s()";]++)', re.DOTALL)
 _SHELLS: Final = name_set(

@@ -11,9 +11,9 @@ import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from atlas_gate.deeds import Deed
 from atlas_gate.endless_forks import tokens_fork_forever
 from atlas_gate.parts import UNKNOWN, name_set
-from atlas_gate.python_code import Deed
 
 _STRINGS = r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _TICKS = r"(?P<ticks>`(?:\\.|[^`\\])*`)"

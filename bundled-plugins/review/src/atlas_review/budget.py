@@ -35,6 +35,5 @@ class BudgetHook:
         review.calls += 1
         # Under the conversation's own id, since providers keep their caches by it.
         reply = await go(replace(request, purpose=PURPOSE, conversation=review.conversation), emit)
-        review.last_tokens = reply.usage.input_tokens
-        review.tokens += reply.usage.input_tokens
+        review.answered(reply.usage.input_tokens)
         return reply

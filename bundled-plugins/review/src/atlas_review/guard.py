@@ -43,7 +43,7 @@ class GuardHook:
             await self._check(review, arguments["operations"])
         result = await go(request)
         if not result.is_error:
-            self._note(review, name, arguments, Path(request.conversation.folder))
+            review.note(name, arguments, Path(request.conversation.folder))
         return result
 
     async def _check(self, review: Review, operations: list[dict[str, Any]]) -> None:
@@ -71,11 +71,3 @@ class GuardHook:
         mine = [row for row in rows if row.name == name and row.bot in ("", bot)]
         mine.sort(key=lambda row: row.bot == "")
         return Path(mine[0].folder) / file if mine else None
-
-    def _note(self, review: Review, name: str, arguments: Any, folder: Path) -> None:
-        if name == "use_skill":
-            review.loaded.add(str(arguments["name"]).strip().removeprefix("/"))
-        elif name == "read_file":
-            review.read.add((folder / Path(str(arguments["path"])).expanduser()).resolve())
-        elif name == SKILL_TOOL:
-            review.loaded |= {one["name"] for one in arguments["operations"] if one["action"] == "create"}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from atlas_sdk.messages import Message, TextPart, ToolResultPart
 from atlas_sdk.services.skills import SkillChange
 from atlas_sdk.values import Json, read_json
+
+from .counts import SKILL_TOOL
 
 _PROPOSED = re.compile(r"^Proposed\b[^(]*\(([^()\s]+)\)")
 _UNCHANGED = "Nothing to change"
@@ -28,6 +30,37 @@ class MemoryWrite:
     proposal: str = ""
     waits: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+
+
+def succeeded(messages: Sequence[Message]) -> Iterator[tuple[str, Any]]:
+    """Yield the calls in a review's own messages that ended well: each tool's name and its arguments."""
+    asked: dict[str, tuple[str, str]] = {}
+    for message in messages:
+        asked.update({call.call: (call.name, call.arguments) for call in message.calls()})
+        for part in message.parts:
+            if isinstance(part, ToolResultPart) and part.call in asked and not part.is_error:
+                name, arguments = asked[part.call]
+                yield name, read_json(arguments or "{}")  # it ran, so it was read before
+
+
+def skill_changes(
+    messages: Sequence[Message], known: Sequence[SkillChange], bots: Mapping[str, str]
+) -> tuple[SkillChange, ...]:
+    """Return the ``known`` changes of skills, and those that were made before Atlas ended under the review.
+
+    Of these nobody knows any more what the skill held before, so that they come without a diff. ``bots`` has for each
+    skill there is whose it is.
+    """
+    made: dict[str, Literal["created", "updated"]] = {}
+    for name, arguments in succeeded(messages):
+        for one in arguments["operations"] if name == SKILL_TOOL else ():
+            made.setdefault(one["name"], "created" if one["action"] == "create" else "updated")
+    told = {one.name for one in known}
+    earlier = [SkillChange(name=name, how=how, bot=bots[name]) for name, how in made.items() if name in bots]
+    return (
+        *(one for one in earlier if one.name not in told),
+        *(one.model_copy(update={"how": made.get(one.name, one.how)}) for one in known),
+    )
 
 
 def memory_writes(messages: Sequence[Message], tools: Collection[str]) -> tuple[MemoryWrite, ...]:

@@ -24,6 +24,8 @@ kind of task, never for today's. Load a skill with use_skill before you change i
 Never keep: failures of the environment (a missing program, a key not set), claims that a tool does not work, errors \
 that went away within the conversation, one-off tasks, and attempts that never worked."""
 _TAIL = """When there is nothing to keep{when}, say "Nothing to save." and stop. Otherwise make the calls, then stop."""
+GO_ON = """Atlas ended in the middle of this review, and this is not from the user. Go on where it stopped: what the \
+results above say was done stays done and is not done again. Then stop."""
 
 
 def prompt(review: Review) -> str:

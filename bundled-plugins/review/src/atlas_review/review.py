@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from atlas_sdk.records import ModelCall
 
 from .counts import SKILL_TOOL, Due
 
@@ -40,6 +43,28 @@ class Review:
     def allowed(self) -> tuple[str, ...]:
         """The tools it may use."""
         return (*READS, SKILL_TOOL, *(self.memory_tools if self.due.memory else ()))
+
+    def answered(self, input_tokens: int) -> None:
+        """Take note of what a call read."""
+        self.last_tokens = input_tokens
+        self.tokens += input_tokens
+
+    def recall(self, call: ModelCall) -> None:
+        """Take note of a call that was made before Atlas ended: the budget is one for all of a review."""
+        self.calls += 1
+        if call.state == "done":
+            self.answered(call.usage.input_tokens)
+        elif call.state != "failed":
+            self.tokens += self.last_tokens  # cut short it was charged, and it read what the one before it had read
+
+    def note(self, tool: str, arguments: Any, folder: Path) -> None:
+        """Take note of what a tool did: what was loaded and read may be changed."""
+        if tool == "use_skill":
+            self.loaded.add(str(arguments["name"]).strip().removeprefix("/"))
+        elif tool == "read_file":
+            self.read.add((folder / Path(str(arguments["path"])).expanduser()).resolve())
+        elif tool == SKILL_TOOL:
+            self.loaded |= {one["name"] for one in arguments["operations"] if one["action"] == "create"}
 
     def may_ask(self) -> bool:
         """Whether another call of the model is within the budget."""

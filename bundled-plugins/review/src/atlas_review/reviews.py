@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
@@ -10,28 +11,26 @@ from anyio.streams.memory import MemoryObjectSendStream
 from atlas_sdk.context import PluginContext
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import MessageAdded, MessageTaken, NumberedEvent, ReviewEnded, TurnEnded, TurnStarted
-from atlas_sdk.forks import forked
 from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.messages import Message, Sender, TextPart
-from atlas_sdk.records import Checkpoint, Conversation, ModelCall, Origin, Turn
+from atlas_sdk.records import Conversation, Turn
 from atlas_sdk.services import ServiceKey, Services
 from atlas_sdk.services.conversations import CONVERSATIONS
-from atlas_sdk.services.memory import MEMORY
-from atlas_sdk.services.models import MODELS
-from atlas_sdk.services.skills import SKILLS, SkillChange
+from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.services.store import STORE, Reading
 
+from .copies import NAME, Copies
 from .counts import ROWS, Counts, Due, counted
 from .curator import Curator
-from .outcome import MemoryWrite, changes, line, memory_writes
-from .owed import Owed
-from .prompts import prompt
-from .review import Review, token_budget
+from .outcome import changes, line, memory_writes, skill_changes
+from .owed import Owed, OwedReview
+from .review import Review
 
+T = TypeVar("T")
 MOST_COUNTED = 256
 """Conversations whose counts stay in memory; one met again is counted anew."""
 MOST_WAITING = 32
-READY_SECONDS, READY_POLL_SECONDS = 30.0, 0.1
+READY_SECONDS, READY_POLL_SECONDS = 30.0, 0.25
 """How long what is owed waits at a start for the plugins that bring the models."""
 QUIET_SECONDS = 30.0
 """How long a review gives way to turns: a person who waits for an answer comes first, but not for ever."""
@@ -42,7 +41,6 @@ LOOKED_SECONDS = 5.0
 REVIEWED = frozenset({"client", "channel"})
 """Where a person talks. A routine's run, a subagent and a review itself get none."""
 MAIN = "main"
-NAME = "background_review"
 
 
 class Reviews:
@@ -61,8 +59,9 @@ class Reviews:
         self._counts: dict[str, Counts] = {}
         self._turns: set[str] = set()
         self._quiet = anyio.Event()
-        self._jobs: MemoryObjectSendStream[tuple[Turn, Due]] | None = None
+        self._jobs: MemoryObjectSendStream[Turn] | None = None
         self._owed = Owed(ctx.services)
+        self._copies = Copies(ctx.services, ctx.clock)
         self._moved = anyio.Event()
 
     # --- when -------------------------------------------------------------------------------------
@@ -73,7 +72,7 @@ class Reviews:
         if isinstance(told, MessageAdded | MessageTaken):
             counts = self._counts.get(told.message.conversation)
             if counts is not None and not told.message.queued:
-                counts.add(told.message, self._memory_tools())
+                counts.add(told.message, self._copies.memory_tools())
         elif isinstance(told, TurnStarted) and told.turn.conversation not in self.running:
             self._turns.add(told.turn.id)
         elif isinstance(told, TurnEnded) and told.turn.conversation not in self.running:
@@ -91,24 +90,27 @@ class Reviews:
         while len(self._counts) > MOST_COUNTED:
             del self._counts[next(iter(self._counts))]
         due = counts.due(turn.id)
-        due = Due(due.memory and bool(self._memory_tools()), due.skills and self.services.get(SKILLS) is not None)
+        due = Due(
+            due.memory and bool(self._copies.memory_tools()), due.skills and self.services.get(SKILLS) is not None
+        )
         if not due or turn.state != "done" or counts.guests or turn.conversation in self.under_review:
             return
         conversation = await self.services.need(STORE).get(Conversation, turn.conversation)
         if conversation is None or conversation.origin.kind not in REVIEWED or self._jobs is None:
             return
         await self._owed.put(turn.conversation, due)
-        self._queue(turn, due)
+        self._queue(turn)
 
-    def _queue(self, turn: Turn, due: Due) -> None:
-        if self._jobs is None:
+    def _queue(self, turn: Turn) -> None:
+        """Have the review that is owed run after this turn. Harmless twice."""
+        if self._jobs is None or turn.conversation in self.under_review:
             return
         self.under_review.add(turn.conversation)
         try:
-            self._jobs.send_nowait((turn, due))
+            self._jobs.send_nowait(turn)
         except anyio.WouldBlock:
             self.under_review.discard(turn.conversation)
-            self._ctx.logger.warning("A background review was left out: too many wait")
+            self._ctx.logger.warning("A background review waits for the next start: too many are due")
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             self.under_review.discard(turn.conversation)  # Atlas ends; what is owed is done by the next server
 
@@ -127,16 +129,12 @@ class Reviews:
         self._moved = anyio.Event()
 
     async def _counted(self, turn: Turn) -> Counts:
-        tools = self._memory_tools()
+        tools = self._copies.memory_tools()
 
         def work(reading: Reading) -> Counts:
             return counted(reading.rows(ROWS, conversation=turn.conversation, turn=turn.id), tools)
 
         return await self.services.need(STORE).read(work)
-
-    def _memory_tools(self) -> tuple[str, ...]:
-        memory = self.services.get(MEMORY)
-        return memory.review_tools if memory is not None else ()
 
     async def bot_of(self, conversation: str) -> str:
         """Return the bot whose conversation it is, nothing for the main agent."""
@@ -147,85 +145,97 @@ class Reviews:
 
     async def work(self) -> None:
         """Run reviews as they become due, for as long as the plugin is on."""
-        self._jobs, jobs = anyio.create_memory_object_stream[tuple[Turn, Due]](MOST_WAITING)
+        self._jobs, jobs = anyio.create_memory_object_stream[Turn](MOST_WAITING)
         async with self._jobs, jobs, anyio.create_task_group() as group:
-            await self._take_up()
-            async for turn, due in jobs:
-                group.start_soon(self._run, turn, due)
+            group.start_soon(self._take_up)
+            async for turn in jobs:
+                group.start_soon(self._run, turn)
 
     async def _take_up(self) -> None:
-        """Begin what another process left undone. One command could not do it either, and would pay for it again."""
+        """Begin what another process left undone. One command could not do it either, and would pay for it again.
+
+        All of it stays owed until it ended: this server may end before the models are there, too.
+        """
         if ONE_COMMAND.get():
             return
         try:
-            owed = await self._owed.take()  # first, since what becomes due from now on is queued by itself
+            waiting = set(await self._owed.all())
             with anyio.move_on_after(READY_SECONDS):
-                while owed and not self.services.need(MODELS).providers:  # noqa: ASYNC110  # a start says nothing of it
+                while waiting:  # nothing tells that a model can be asked from now on
+                    waiting = {one for one in sorted(waiting) if not await self._is_taken(one)}
                     await anyio.sleep(READY_POLL_SECONDS)
-            for conversation, due in owed.items():
-                store = self.services.need(STORE)
-                turns = await store.find(Turn, conversation=conversation, state="done", newest=True, limit=1)
-                if turns and not (await self._counted(turns[0])).guests:
-                    self._queue(turns[0], due)
         except AtlasError as error:
             self._ctx.logger.warning("A background review could not be taken up: %s", error)
 
-    async def _run(self, turn: Turn, due: Due) -> None:
+    async def _is_taken(self, conversation: str) -> bool:
+        """Have an owed review run, or end what nobody may go on with; False while its model is not there."""
+        owed = await self._owed.get(conversation)
+        if owed is None or conversation in self.under_review:
+            return True
+        store = self.services.need(STORE)
+        turns = await store.find(Turn, conversation=conversation, state="done", newest=True, limit=1)
+        if not turns or (await self._counted(turns[0])).guests:
+            await self._owed.end(conversation, await self._told(conversation, owed))
+        elif await self._copies.can_ask(conversation):
+            self._queue(turns[0])
+        else:
+            return False
+        return True
+
+    async def _run(self, turn: Turn) -> None:
         try:
             with anyio.move_on_after(QUIET_SECONDS):
                 while self._turns:
                     await self._quiet.wait()
-            review, was_stopped = await self._begin(turn, due), False
-            if review is not None:
-                try:
-                    was_stopped = await self._whole(review)
-                finally:
-                    self.running.pop(review.id, None)
-            if not was_stopped:  # else Atlas ends, and it is owed still
-                await self._owed.drop(turn.conversation)
-        except AtlasError as error:
-            self._ctx.logger.warning("A background review failed: %s", error)
+            if not await self._tried(self._review, turn):
+                await self._tried(self._owed.failed, turn.conversation)
         finally:
             self.under_review.discard(turn.conversation)
             self._move()
 
-    async def _begin(self, turn: Turn, due: Due) -> Review | None:
-        """Make the copy, as the conversation stood when the turn ended; None where that is past."""
-        store, conversations = self.services.need(STORE), self.services.need(CONVERSATIONS)
-        conversation = await conversations.get(turn.conversation)
-        path = await conversations.path(conversation.id)
-        last = next((message for message in reversed(path) if message.turn == turn.id), None)
-        if last is None or last.role != "assistant" or last.calls():
+    async def _tried(self, work: Callable[[T], Awaitable[None]], about: T) -> bool:
+        try:
+            await work(about)
+        except AtlasError as error:
+            self._ctx.logger.warning("A background review failed: %s", error)
+            return False
+        return True
+
+    async def _review(self, turn: Turn) -> None:
+        review = await self._begun(turn)
+        if review is None:
+            return
+        self.running[review.id] = review
+        try:
+            ended = await self._whole(review)
+        finally:
+            self.running.pop(review.id, None)
+        if ended:  # else Atlas ends, and it is owed still
+            await self._owed.end(review.conversation, await self._summary(review))
+
+    async def _begun(self, turn: Turn) -> Review | None:
+        """Return the review, in the copy that it was begun in or in a new one; None where the turn is past."""
+        owed = await self._owed.get(turn.conversation)
+        if owed is None:
             return None
-        asked = await store.find(ModelCall, turn=turn.id, state="done", newest=True, limit=1)
-        review = Review(
-            id="",
-            conversation=conversation.id,
-            due=due,
-            memory_tools=self._memory_tools(),
-            budget=await self._budget(conversation),
-            last_tokens=asked[0].usage.input_tokens if asked else 0,
-        )
-        made, records = forked(
-            conversation.model_copy(update={"head": last.id, "title": conversation.title or "Background review"}),
-            await store.find(Checkpoint, conversation=conversation.id),
-            origin=Origin(kind="review", name=NAME),
-            now=self._ctx.clock.now(),
-        )
-        await store.commit(records)
-        review.id = made.id
+        if owed.copy and (review := await self._copies.again(owed.copy, turn.conversation, owed.due)) is not None:
+            return review
+        told = await self._told(turn.conversation, owed)
+        made = await self._copies.new(turn, owed.due)
+        if made is None:
+            await self._owed.end(turn.conversation, told)
+            return None
+        review, records = made
+        await self._owed.begin(turn.conversation, review.id, records, told)
         return review
 
-    async def _budget(self, conversation: Conversation) -> int:
-        provider, model = await self.services.need(MODELS).choose(conversation.provider, conversation.model)
-        known = any(one.id == model.id for one in provider.models)
-        return token_budget(model.context_window if known else None)
-
     async def _whole(self, review: Review) -> bool:
-        """Have the copy answer, tell what it changed, and return whether somebody else stopped it."""
+        """Have the copy answer, and return whether that came to its end: nobody else stopped it."""
         store, conversations = self.services.need(STORE), self.services.need(CONVERSATIONS)
-        part = TextPart(text=prompt(review), trust="agent", source=NAME)
-        self.running[review.id] = review
+        text = await self._copies.next_words(review)
+        if not text:
+            return True
+        part = TextPart(text=text, trust="agent", source=NAME)
         try:
             await conversations.send(review.id, [part], sender=Sender(kind="notice", name=NAME))
             with anyio.move_on_after(REVIEW_SECONDS) as limit:
@@ -234,32 +244,44 @@ class Reviews:
             with anyio.CancelScope(shield=True), anyio.move_on_after(2):
                 await conversations.stop(review.id)
                 await conversations.wait(review.id)
+        (turn,) = await store.find(Turn, conversation=review.id, newest=True, limit=1)
+        return turn.state != "stopped" or limit.cancelled_caught
+
+    async def _told(self, conversation: str, owed: OwedReview) -> list[ReviewEnded]:
+        """Return what tells of a review that was begun and that nobody will go on with."""
+        copy = owed.copy or owed.earlier
+        review = await self._copies.again(copy, conversation, owed.due) if copy else None
+        return await self._summary(review) if review is not None else []
+
+    async def _summary(self, review: Review) -> list[ReviewEnded]:
+        """Return the event that tells what a review changed, none where that is nothing."""
+        store, skills = self.services.need(STORE), self.services.get(SKILLS)
         said = await store.find(Message, conversation=review.id)
         writes = memory_writes(said, review.memory_tools)
-        skills = self.services.get(SKILLS)
-        changed = await skills.changes(review.id) if skills is not None else ()
-        await self._tell(review, writes, changed)
-        turns = await store.find(Turn, conversation=review.id, state="stopped")
-        return bool(turns) and not limit.cancelled_caught
-
-    async def _tell(self, review: Review, writes: Sequence[MemoryWrite], skills: Sequence[SkillChange]) -> None:
-        said = line(writes, skills)
-        if said:
-            event = ReviewEnded(conversation=review.conversation, line=said, changes=changes(writes, skills))
-            await self.services.need(STORE).commit([], [event])
-        turns = await self.services.need(STORE).find(Turn, conversation=review.id)
-        how = "budget spent" if review.spent else turns[-1].state if turns else "failed"
+        known = await skills.changes(review.id) if skills is not None else ()
+        changed = skill_changes(said, known, await self._bots(review.conversation))
+        told = line(writes, changed)
+        turns = await store.find(Turn, conversation=review.id)
         self._ctx.logger.info(
             "A background review ended.",
             extra={
                 "conversation": review.conversation,
-                "how": how,
+                "how": "budget spent" if review.spent else turns[-1].state if turns else "failed",
                 "model_calls": review.calls,
                 "input_tokens": review.tokens,
-                "did": said or "nothing",
+                "did": told or "nothing",
                 "proposals": [one.proposal for one in writes if one.proposal],
             },
         )
+        event = ReviewEnded(conversation=review.conversation, line=told, changes=changes(writes, changed))
+        return [event] if told else []
+
+    async def _bots(self, conversation: str) -> dict[str, str]:
+        """Return each skill that a conversation's agent sees, with the bot whose it is, nothing for the library's."""
+        skills, bot = self.services.get(SKILLS), await self.bot_of(conversation)
+        rows = await skills.list() if skills is not None else ()
+        mine = sorted((row for row in rows if row.bot in ("", bot)), key=lambda row: row.bot)
+        return {row.name: row.bot for row in mine}  # a bot's own comes last, and stands before the library's
 
 
 REVIEWS: ServiceKey[Reviews] = ServiceKey("review", 1)

@@ -19,5 +19,15 @@ SCHEMA = Schema(
                 "skills INTEGER NOT NULL)",
             ),
         ),
+        Migration(
+            3,
+            # The copy that a review was begun in, that of one before it that is still to be told of, and how often
+            # it could not be done.
+            (
+                "ALTER TABLE review_owed ADD COLUMN copy TEXT NOT NULL DEFAULT ''",
+                "ALTER TABLE review_owed ADD COLUMN earlier TEXT NOT NULL DEFAULT ''",
+                "ALTER TABLE review_owed ADD COLUMN failures INTEGER NOT NULL DEFAULT 0",
+            ),
+        ),
     )
 )
