@@ -84,6 +84,7 @@ class Change:
                 else:
                     no_links(name, target.source)
                     copy(target.source, staged[name])
+                    no_links(name, staged[name])  # one may have come in while it was copied
             for number, operation in enumerate(operations, 1):
                 if operation.action == "create" and (staged[operation.name] / FILE).exists():
                     raise ToolError(f"Operation {number}: there is a skill {operation.name} already. Patch it.")
