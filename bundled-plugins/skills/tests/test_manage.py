@@ -323,8 +323,7 @@ async def test_a_reviews_skill_is_on_trial_until_it_was_used_with_success(atlas_
     async with opened(atlas_app, model) as app:
         again = (await rows(app))["brew"]
 
-    told = " ".join(tool.description for tool in model.provider.requests[2].tools)
-    assert "- brew (on trial): How to brew." in told
+    assert "- brew (on trial): How to brew." in model.provider.requests[2].instructions
     assert "It is on trial" in path[-2].parts[0].content[0].text
     assert (made.origin, made.on_trial) == ("review", True)
     assert (tried.on_trial, tried.uses, tried.successes) == (False, 2, 1)
