@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import Home
+from atlas_sdk.messages import TextPart
 from atlas_sdk.providers import ModelInfo
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
 from atlas_sdk.services.retirements import RETIREMENTS
@@ -224,7 +225,7 @@ async def test_the_list_takes_its_share_of_the_window_of_the_conversations_model
     assert sum(len(line) + 1 for line in lines) <= max(budget_chars(window), 100 * len("- skill-000 "))
 
 
-async def test_another_model_moves_no_list(atlas_app: OpenApp, put: Put) -> None:
+async def test_another_model_moves_no_list_until_the_conversation_is_summed_up(atlas_app: OpenApp, put: Put) -> None:
     for number in range(100):
         put(f"skill-{number:03}", front=f"description: {'What it is for. ' * 20}\n")
     model = Model()
@@ -233,11 +234,15 @@ async def test_another_model_moves_no_list(atlas_app: OpenApp, put: Put) -> None
         conversations, conversation = app.services.need(CONVERSATIONS), await start(app)
         await turn(app, conversation, "Hello.")
         await conversations.change(conversation, ConversationChange(model="large"))
-        await turn(app, conversation, "Hello again.")
+        path = await turn(app, conversation, "Hello again.")
+        await conversations.compact(conversation, last=path[-1].id, summary=[TextPart(text="We greeted.")])
+        await turn(app, conversation, "And again.")
 
-    first, second = model.provider.requests
+    first, second, third = model.provider.requests
     assert (first.model, second.model) == ("small", "large")
     assert first.instructions == second.instructions
+    assert "- skill-000: What it is for." in third.instructions
+    assert len(third.instructions) > len(first.instructions)
 
 
 async def test_a_description_with_half_a_character_is_told_whole(atlas_app: OpenApp, model: Model, put: Put) -> None:

@@ -18,6 +18,7 @@ from atlas_sdk.whole_file import write_inside
 from .library import Library
 from .record import FILE as RECORD
 from .shelf import STAGING, Shelf
+from .similarity import let_go
 from .skill import FILE
 
 _MOST_BYTES = 4 * 1024 * 1024
@@ -41,6 +42,7 @@ class SkillsForgetter:
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
         await anyio.to_thread.run_sync(self._erase, text, [trace.id for trace in traces])
+        let_go()
         await self._library.look()
 
     def _find(self, text: str) -> tuple[Trace, ...]:

@@ -128,6 +128,11 @@ def nearest(new: Text, known: Sequence[Text]) -> tuple[Text, float] | None:
     return best, score
 
 
+def let_go() -> None:
+    """Forget the words of skills that were compared."""
+    _of.cache_clear()
+
+
 @lru_cache(_KEPT)
 def _of(text: Text) -> _Words:
     head, body = f"{text.name} {text.description}", text.body[:_BODY_CHARS]
