@@ -100,7 +100,7 @@ def test_the_nearest_is_named() -> None:
 
 
 def test_a_create_among_two_hundred_skills_takes_no_time_that_anybody_notices() -> None:
-    """Measured at 20 ms once the skills' words are known, and 90 ms the first time; a test machine gets five times it."""
+    """Measured at 20 ms once the skills' words are known, and 90 ms the first time; a busy machine gets ten times it."""
     known = [Text(f"{one.name}-{copy}", one.description, one.body * 2) for one in LIBRARY for copy in range(5)][:200]
     new = text(FAMILIES[0]["again"])
     nearest(new, known)
@@ -108,4 +108,4 @@ def test_a_create_among_two_hundred_skills_takes_no_time_that_anybody_notices() 
     began = time.perf_counter()
     nearest(new, known)
 
-    assert time.perf_counter() - began < 0.1
+    assert time.perf_counter() - began < 0.2
