@@ -16,7 +16,8 @@ CHILD = """
 import json, os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from atlas_skills.shelf import Put, Away, Shelf, copy, write_whole
+from atlas_sdk.whole_file import write_inside
+from atlas_skills.shelf import Put, Away, Shelf, copy
 
 root = Path(sys.argv[1])
 os.fsync = lambda handle: None  # a kill loses nothing that was written, and hundreds of flushes take long
@@ -26,8 +27,8 @@ def change(folder):
     shelf = Shelf(folder)
     with shelf.staging() as staging:
         copy(folder / "tea", staging / "tea")
-        write_whole(staging / "tea" / "SKILL.md", b"new")
-        write_whole(staging / "brew" / "SKILL.md", b"new")
+        write_inside(folder, staging / "tea" / "SKILL.md", b"new")
+        write_inside(folder, staging / "brew" / "SKILL.md", b"new")
         shelf.commit(staging, [Put("tea", staging / "tea"), Put("brew", staging / "brew"), Away("old")], datetime.now(UTC))
 
 for step in range(1, 1000):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -306,6 +307,28 @@ async def test_a_skill_that_is_there_under_another_name_is_named_instead(
     assert done.startswith("Skill bread-baking created.")
 
 
+async def test_a_review_is_refused_only_what_is_surely_the_same(atlas_app: OpenApp, model: Model) -> None:
+    """A conversation has a way out where the measure is wrong, and a review has none."""
+    families = json.loads(Path(__file__).with_name("skill_families.json").read_text("utf-8"))
+    (family,) = [one for one in families if one["task"] == "papers"]
+
+    def made(of: str) -> dict[str, Any]:
+        name, description, body = family[of]
+        return {
+            "action": "create",
+            "name": name,
+            "content": f"---\nname: {name}\ndescription: {description}\n---\n{body}",
+        }
+
+    async with opened(atlas_app, model) as app:
+        await manage(app, model, made("one"))
+        refused = await manage(app, model, made("again"))
+        review = await manage(app, model, made("again"), conversation=await of_kind(app, "review"))
+
+    assert "There is a skill for this: literature-review" in refused
+    assert review.startswith("Skill research-evidence-overview created.")
+
+
 async def test_a_reviews_skill_is_on_trial_until_it_was_used_with_success(atlas_app: OpenApp, model: Model) -> None:
     async with opened(atlas_app, model) as app:
         review = await of_kind(app, "review")
@@ -323,8 +346,7 @@ async def test_a_reviews_skill_is_on_trial_until_it_was_used_with_success(atlas_
     async with opened(atlas_app, model) as app:
         again = (await rows(app))["brew"]
 
-    told = " ".join(tool.description for tool in model.provider.requests[2].tools)
-    assert "- brew (on trial): How to brew." in told
+    assert "- brew (on trial): How to brew." in model.provider.requests[2].instructions
     assert "It is on trial" in path[-2].parts[0].content[0].text
     assert (made.origin, made.on_trial) == ("review", True)
     assert (tried.on_trial, tried.uses, tried.successes) == (False, 2, 1)

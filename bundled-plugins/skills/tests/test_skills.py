@@ -14,6 +14,9 @@ from typer.testing import CliRunner
 
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import Home
+from atlas_sdk.messages import TextPart
+from atlas_sdk.providers import ModelInfo
+from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange, ConversationDraft
 from atlas_sdk.services.retirements import RETIREMENTS
 from atlas_sdk.services.skills import SKILLS
 from atlas_sdk.skills import SkillSource
@@ -22,7 +25,7 @@ from atlas_sdk.testing.fake_context import FakeContext
 from atlas_sdk.testing.fake_hosts import FakeToolHost
 from atlas_sdk.testing.model_script import Reply, call
 from atlas_skills.cli import skills as skills_command
-from atlas_skills.listing import BUDGET_CHARS, listing
+from atlas_skills.listing import USUAL_WINDOW, budget_chars, listing
 from atlas_skills.skill import Skill
 from atlas_skills.use_skill import retired_command, use_skill
 
@@ -45,8 +48,8 @@ async def test_the_model_reads_a_list_and_loads_what_it_wants(atlas_app: OpenApp
     async with opened(atlas_app, model) as app:
         path = await turn(app, await start(app), "Make tea.")
 
-    (tool,) = [tool for tool in model.provider.requests[0].tools if tool.name == "use_skill"]
-    assert "- brew: How to brew." in tool.description
+    assert "use_skill" in [tool.name for tool in model.provider.requests[0].tools]
+    assert "- brew: How to brew." in model.provider.requests[0].instructions
     (result,) = path[-2].parts
     (text,) = result.content
     assert text.trust == "agent"
@@ -89,7 +92,7 @@ async def test_a_skill_that_comes_between_turns_moves_no_prefix(atlas_app: OpenA
     first, second, third, fresh = model.provider.requests
     assert (first.instructions, first.tools) == (second.instructions, second.tools) == (third.instructions, third.tools)
     assert "Heat the oven." in path[-2].parts[0].content[0].text
-    assert "- bake: How to bake." in str(fresh.tools)
+    assert "- bake: How to bake." in fresh.instructions
 
 
 async def test_a_skill_that_came_just_now_is_there_for_a_conversation_that_begins(
@@ -161,7 +164,7 @@ async def test_who_may_call_a_skill_is_kept(atlas_context: FakeContext, put: Put
     put("its", front="description: Its.\nuser-invocable: false\nmetadata:\n  origin: agent\n")
     library = await library_of(atlas_context)
     await library.look()
-    tool = use_skill(library, library.listed())
+    tool = use_skill(library)
 
     assert [skill.name for skill in library.listed()] == ["its"]
     assert [skill.name for skill in library.invocable()] == ["mine"]
@@ -189,15 +192,65 @@ async def test_a_command_of_a_plugin_takes_numbered_arguments(atlas_context: Fak
     )
 
 
-def test_every_name_is_listed_however_many_there_are() -> None:
-    many = [Skill(f"skill-{number:03}", "What it is for. " * 20, Path("SKILL.md")) for number in range(300)]
-    text = listing(many)
+def many(count: int) -> list[Skill]:
+    return [Skill(f"skill-{number:03}", "What it is for. " * 20, Path("SKILL.md")) for number in range(count)]
 
-    assert all(f"- {skill.name}" in text for skill in many)
-    assert len(text) <= BUDGET_CHARS
+
+def test_every_name_is_listed_however_many_there_are() -> None:
+    text = listing(many(300), budget=budget_chars(USUAL_WINDOW))
+
+    assert all(f"- {skill.name}" in text for skill in many(300))
+    assert len(text) <= 5_120
     first = text.splitlines()[0]
     assert len(first) <= len("- skill-000: ") + 60
     assert first.endswith("…")
+
+
+@pytest.mark.parametrize(("window", "described"), [(32_000, 1), (128_000, 60), (1_000_000, 100)])
+async def test_the_list_takes_its_share_of_the_window_of_the_conversations_model(
+    atlas_app: OpenApp, put: Put, window: int, described: int
+) -> None:
+    for number in range(100):
+        put(f"skill-{number:03}", front=f"description: {'What it is for. ' * 20}\n")
+    usual, mine = ModelInfo("usual", default=True), ModelInfo("mine", context_window=window)
+    model = Model()
+    model.provider.models = (usual, mine)
+    async with opened(atlas_app, model) as app:
+        draft = ConversationDraft(folder=str(app.home.folder), provider="fake", model="mine")
+        await turn(app, (await app.services.need(CONVERSATIONS).create(draft)).id, "Hello.")
+
+    lines = [line for line in model.provider.requests[0].instructions.splitlines() if line.startswith("- skill-")]
+    assert len(lines) == 100
+    assert abs(sum(":" in line for line in lines) - described) <= 5
+    assert sum(len(line) + 1 for line in lines) <= max(budget_chars(window), 100 * len("- skill-000 "))
+
+
+async def test_another_model_moves_no_list_until_the_conversation_is_summed_up(atlas_app: OpenApp, put: Put) -> None:
+    for number in range(100):
+        put(f"skill-{number:03}", front=f"description: {'What it is for. ' * 20}\n")
+    model = Model()
+    model.provider.models = (ModelInfo("small", default=True, context_window=32_000), ModelInfo("large"))
+    async with opened(atlas_app, model) as app:
+        conversations, conversation = app.services.need(CONVERSATIONS), await start(app)
+        await turn(app, conversation, "Hello.")
+        await conversations.change(conversation, ConversationChange(model="large"))
+        path = await turn(app, conversation, "Hello again.")
+        await conversations.compact(conversation, last=path[-1].id, summary=[TextPart(text="We greeted.")])
+        await turn(app, conversation, "And again.")
+
+    first, second, third = model.provider.requests
+    assert (first.model, second.model) == ("small", "large")
+    assert first.instructions == second.instructions
+    assert "- skill-000: What it is for." in third.instructions
+    assert len(third.instructions) > len(first.instructions)
+
+
+async def test_a_description_with_half_a_character_is_told_whole(atlas_app: OpenApp, model: Model, put: Put) -> None:
+    source = SkillSource("video:render", "Render \ud800 it.", put("render"))
+    async with opened(atlas_app, model, video=Video(source)) as app:
+        await turn(app, await start(app), "Hello.")
+
+    assert "- video:render: Render \ufffd it." in model.provider.requests[0].instructions
 
 
 async def test_the_list_tells_who_made_each(

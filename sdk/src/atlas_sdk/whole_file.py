@@ -5,7 +5,9 @@ A reader sees the old file or the new one, never half, also after a crash.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +21,9 @@ LOCK_SECONDS = 20.0
 POLL_SECONDS = 0.005
 REPLACE_TRIES = 20
 """Windows refuses to replace a file while somebody reads it, which takes milliseconds."""
+
+_LINKS = (os.path.islink, getattr(os.path, "isjunction", os.path.islink))
+"""Python 3.11 knows of no junctions, which are what Windows has for links of folders."""
 
 
 @contextmanager
@@ -80,6 +85,75 @@ def write_whole(file: Path, data: str | bytes) -> None:
             beside.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def write_inside(folder: Path, file: Path, data: str | bytes) -> None:
+    """Put a text or bytes in a file's place below a folder; no link below the folder is followed.
+
+    A link under the file's own name is replaced, and what it led to stays. A link in place of a folder on the way
+    raises OSError, also one that is put there meanwhile: each folder is held open while the next is looked up in it.
+    Folders that are missing are made. What was there keeps its mode, so that a script can still be run; a new file is
+    its owner's alone. Raises OSError, and the file is as it was.
+    """
+    *ways, name = file.relative_to(folder).parts
+    if ".." in ways or name == "..":
+        raise OSError(errno.EINVAL, "it leads out of the folder", str(file))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = data.encode() if isinstance(data, str) else data
+    if os.open not in os.supports_dir_fd:  # Windows, where only who may administer makes links
+        _write_by_names(folder, ways, name, text)
+        return
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for way in ways:
+            with suppress(FileExistsError):
+                os.mkdir(way, 0o700, dir_fd=here)
+            there = os.open(way, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = there
+        _write_in(here, name, text)
+    finally:
+        os.close(here)
+
+
+def _write_in(folder: int, name: str, data: bytes) -> None:
+    """Write a file into a folder that is open."""
+    beside = f".{name}.{new_id()}.new"
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            if mode := _mode(name, folder):
+                os.fchmod(handle, mode)
+            opened.write(data)
+            opened.flush()
+            os.fsync(handle)
+        os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside, dir_fd=folder)
+        raise
+    with suppress(OSError):
+        os.fsync(folder)
+
+
+def _mode(name: str, folder: int) -> int:
+    """Return the mode of a plain file, 0 where there is none."""
+    with suppress(OSError):
+        found = os.lstat(name, dir_fd=folder).st_mode
+        return stat.S_IMODE(found) if stat.S_ISREG(found) else 0
+    return 0
+
+
+def _write_by_names(folder: Path, ways: list[str], name: str, data: bytes) -> None:
+    place = folder
+    for way in ways:
+        place /= way
+        if any(is_link(place) for is_link in _LINKS):
+            raise OSError(errno.ELOOP, "a folder on the way is a link", str(place))
+        place.mkdir(mode=0o700, exist_ok=True)
+    if (place / name).is_symlink():
+        (place / name).unlink()
+    write_whole(place / name, data)
 
 
 def halves(file: Path) -> tuple[Path, ...]:

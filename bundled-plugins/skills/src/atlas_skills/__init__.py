@@ -47,8 +47,7 @@ def atlas_tools(ctx: PluginContext) -> list[Tool]:
     from .use_skill import use_skill
 
     library = ctx.services.need(LIBRARY)
-    listed = library.listed()
-    loads = [use_skill(library, listed)] if listed or library.of_bots() else []
+    loads = [use_skill(library)] if library.listed() or library.of_bots() else []
     return [*loads, skill_manage(library)]
 
 
@@ -73,10 +72,10 @@ def atlas_hooks(ctx: PluginContext) -> list[Hook]:
 
 @hookimpl
 def atlas_instructions(ctx: PluginContext) -> list[Section]:
-    from .latecomers import how_to, section
     from .library import LIBRARY
+    from .sections import how_to, skills
 
-    return [section(ctx.services.need(LIBRARY)), how_to()]
+    return [skills(ctx.services.need(LIBRARY)), how_to()]
 
 
 @hookimpl

@@ -20,7 +20,7 @@ from .editing import Operation, apply, check, no_links
 from .library import Library
 from .record import Record
 from .shelf import Away, Put, Shelf, copy
-from .similarity import ALIKE, Text, nearest
+from .similarity import ALIKE, SURE, Text, nearest
 from .skill import FILE, Skill, fits, text_of
 
 CREATED, UPDATED, ARCHIVED = "created", "updated", "archived"
@@ -84,6 +84,7 @@ class Change:
                 else:
                     no_links(name, target.source)
                     copy(target.source, staged[name])
+                    no_links(name, staged[name])  # one may have come in while it was copied
             for number, operation in enumerate(operations, 1):
                 if operation.action == "create" and (staged[operation.name] / FILE).exists():
                     raise ToolError(f"Operation {number}: there is a skill {operation.name} already. Patch it.")
@@ -186,7 +187,7 @@ class Change:
             known.append(new)
 
     def _refuse_if_alike(self, operation: Operation, other: Text, score: float) -> None:
-        if score < ALIKE or (operation.distinct.strip() and not self._reviewing):
+        if score < (SURE if self._reviewing else ALIKE) or (operation.distinct.strip() and not self._reviewing):
             return
         way_out = "" if self._reviewing else " If it is another task all the same, say why in distinct."
         raise ToolError(

@@ -13,9 +13,9 @@ from atlas_sdk.folder_files import is_file, is_folder
 from atlas_sdk.front_matter import split
 from atlas_sdk.regular_file import read_regular_text
 from atlas_sdk.tools import ToolError
+from atlas_sdk.whole_file import write_inside
 
 from . import record
-from .shelf import write_whole
 from .skill import FILE, of_home, text_of
 
 Action: TypeAlias = Literal["create", "patch", "write_file", "remove_file", "delete"]
@@ -67,13 +67,13 @@ def apply(operation: Operation, folder: Path) -> str | None:
         case "create":
             if operation.content is None:
                 raise ToolError("create needs content: the whole SKILL.md.")
-            return _write(folder / FILE, operation.content)
+            return _write(folder, folder / FILE, operation.content)
         case "patch":
             return _patch(operation, folder)
         case "write_file":
             if operation.file_content is None:
                 raise ToolError("write_file needs file_content.")
-            return _write(_inside(folder, operation.file), operation.file_content)
+            return _write(folder, _inside(folder, operation.file), operation.file_content)
         case "remove_file":
             file = _inside(folder, operation.file)
             if not is_file(file):
@@ -132,7 +132,7 @@ def _patch(operation: Operation, folder: Path) -> str:
     if operation.content is not None:
         if operation.old_string is not None:
             raise ToolError("patch takes old_string and new_string, or content for the whole file, not both.")
-        return _write(file, operation.content)
+        return _write(folder, file, operation.content)
     old, new = operation.old_string, operation.new_string
     if not old or new is None:
         raise ToolError("patch needs old_string and new_string, or content for the whole file.")
@@ -145,7 +145,7 @@ def _patch(operation: Operation, folder: Path) -> str:
         raise ToolError(f"old_string is not in {operation.file}.{_closest(old, text)}")
     if count > 1 and not operation.replace_all:
         raise ToolError(f"old_string is in {operation.file} {count} times. Give more of it, or replace_all.")
-    return _write(file, text.replace(old, new))
+    return _write(folder, file, text.replace(old, new))
 
 
 def _inside(folder: Path, path: str) -> Path:
@@ -163,7 +163,7 @@ def _inside(folder: Path, path: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def _write(file: Path, text: str) -> str:
+def _write(folder: Path, file: Path, text: str) -> str:
     try:
         data = text.encode()
     except UnicodeEncodeError:
@@ -177,7 +177,10 @@ def _write(file: Path, text: str) -> str:
     for parent in file.parents:
         if is_file(parent):
             raise ToolError(f"{parent.name} is a file of the skill, so nothing can lie below it.")
-    write_whole(file, data)
+    try:
+        write_inside(folder, file, data)
+    except OSError as error:
+        raise ToolError(f"{file.name} could not be written: {error.strerror}.") from error
     return text
 
 

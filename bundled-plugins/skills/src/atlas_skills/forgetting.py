@@ -13,10 +13,12 @@ from atlas_sdk.front_matter import FrontMatterError, Value, split
 from atlas_sdk.memory import Trace
 from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.regular_file import read_regular_text
+from atlas_sdk.whole_file import write_inside
 
 from .library import Library
 from .record import FILE as RECORD
-from .shelf import STAGING, Shelf, write_whole
+from .shelf import STAGING, Shelf
+from .similarity import let_go
 from .skill import FILE
 
 _MOST_BYTES = 4 * 1024 * 1024
@@ -40,6 +42,7 @@ class SkillsForgetter:
 
     async def erase(self, text: str, traces: Sequence[Trace]) -> None:
         await anyio.to_thread.run_sync(self._erase, text, [trace.id for trace in traces])
+        let_go()
         await self._library.look()
 
     def _find(self, text: str) -> tuple[Trace, ...]:
@@ -89,7 +92,7 @@ class SkillsForgetter:
                 file.unlink()
             elif said is not None:
                 after = without(said, phrase) if file.name == FILE else phrase.without(said)
-                write_whole(file, after.encode())
+                write_inside(shelf.folder, file, after)
         except OSError as error:
             why = error.strerror or error
             raise StorageError(f"{file} still holds the text: it could not be written ({why}).") from error

@@ -93,6 +93,8 @@ class Keeper:
             with goal.lock:
                 try:
                     goal.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    source.no_link(f"{VERSIONS}/{key}")
+                    goal.no_link(f"{VERSIONS}/{key}")
                     (source.folder / key).rename(goal.folder / key)
                     kept, place = source.folder / VERSIONS / key, goal.folder / VERSIONS / key
                     if kept.is_dir() and not place.exists():

@@ -53,8 +53,6 @@ class Library:
         self._plugins: _Seen = {}
         self.usage = Usage(ctx)
         self.reviewed = Changes()
-        self.late: dict[str, tuple[Skill, ...]] = {}
-        """What a conversation that begins must be told beside the tool's description; kept by ``Latecomers``."""
 
     def known(self, bot: str = "") -> tuple[Skill, ...]:
         """Return every skill an agent sees, its own first, then the home's and plugins', without looking at any file.
@@ -88,7 +86,7 @@ class Library:
         return {name: why for name, why in found.items() if name not in names}
 
     def own(self, bot: str) -> tuple[Skill, ...]:
-        """Return a bot's own skills that its model may use; every conversation is told of the others."""
+        """Return a bot's own skills that its model may use."""
         return tuple(skill for skill in self._of(bot) if bot and skill.for_model and not skill.why)
 
     def of_bots(self) -> bool:

@@ -7,15 +7,23 @@ from collections.abc import Iterable
 from .skill import Skill
 
 DESCRIPTION_CHARS = 60
-BUDGET_CHARS = 5_120
-"""1 % of a window of 128,000 tokens, the smallest that is usual (2026-11), at four characters a token."""
-
+SHARE = 0.01
+"""Of the model's window: the list stands in every request, whatever the conversation is about."""
+TOKEN_CHARS = 4
+"""Characters a token takes on average, in English; other languages take fewer, so their lists take more of it."""
+USUAL_WINDOW = 128_000
+"""The smallest that is usual (2026-11), where nobody knows the model's."""
 
 TRIAL = " (on trial)"
 """Marks a skill that a review made and nobody used with success yet: the model should not trust it blindly."""
 
 
-def listing(skills: Iterable[Skill], *, budget: int = BUDGET_CHARS) -> str:
+def budget_chars(window: int) -> int:
+    """Return how long the list may be for a model whose window has so many tokens."""
+    return int(window * SHARE * TOKEN_CHARS)
+
+
+def listing(skills: Iterable[Skill], *, budget: int) -> str:
     """Return a line for each skill; where they are too many the last ones go without a description."""
     named = list(skills)
     names = [f"- {skill.name}{TRIAL if skill.on_trial else ''}" for skill in named]

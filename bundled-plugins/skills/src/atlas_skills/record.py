@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from atlas_sdk.regular_file import read_regular
-
-from .shelf import write_whole
+from atlas_sdk.whole_file import write_inside
 
 FILE = ".atlas.json"
 MOST_BYTES = 100_000
@@ -41,4 +40,4 @@ def write(folder: Path, record: Record) -> None:
     """Keep it."""
     told = {"origin": record.origin, "made_at": f"{record.made_at:%Y-%m-%dT%H:%M:%S%z}"}
     told["changed_at"] = f"{record.changed_at:%Y-%m-%dT%H:%M:%S%z}"
-    write_whole(folder / FILE, json.dumps(told).encode())
+    write_inside(folder, folder / FILE, json.dumps(told))

@@ -7,6 +7,7 @@ none sees a skill while it changes its place.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,10 +16,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from atlas_sdk.errors import MisuseError, NotFoundError, StorageError
 from atlas_sdk.ids import new_id
+from atlas_sdk.whole_file import write_inside
 
 VERSIONS, ARCHIVE, STAGING = ".versions", ".archive", ".staging"
 KEPT_VERSIONS = 20
@@ -56,6 +58,7 @@ class Shelf:
             self.recover()
             staging = self.folder / STAGING / new_id()
             try:
+                self.no_link(VERSIONS, ARCHIVE)
                 staging.mkdir(mode=0o700, parents=True)
                 yield staging
             except OSError as error:
@@ -83,7 +86,9 @@ class Shelf:
                 moves.append((name, f"{VERSIONS}/{name}/{kept[name]}"))
             sync(change.staged)
             moves.append((change.staged.relative_to(self.folder).as_posix(), name))
-        write_whole(staging / _MOVES, json.dumps(moves).encode())
+        for source, goal in moves:  # here nothing is moved yet, and what is refused later is half done
+            self.no_link(PurePosixPath(source).parent, PurePosixPath(goal).parent)
+        write_inside(self.folder, staging / _MOVES, json.dumps(moves))
         self._move(moves)
         self._finish(staging)
         for name in kept:
@@ -94,10 +99,15 @@ class Shelf:
         """Finish what a crash left decided, and take away what it left undecided."""
         with self.lock:
             left = self.folder / STAGING
-            if not left.is_dir():
-                return
             try:
+                if left.is_symlink():  # what it leads to is nobody's half of a change
+                    left.unlink()
+                if not left.is_dir():
+                    return
                 for staging in sorted(left.iterdir()):
+                    if staging.is_symlink():
+                        staging.unlink()
+                        continue
                     if (staging / _MOVES).exists():
                         self._move(json.loads((staging / _MOVES).read_bytes()))
                     self._finish(staging)
@@ -110,10 +120,20 @@ class Shelf:
         """Make the moves that are not made yet: those whose goal is still empty."""
         for source, goal in moves:
             start, end = self.folder / source, self.folder / goal
-            if end.exists() or not start.exists():
+            if os.path.lexists(end) or not os.path.lexists(start):
                 continue
+            self.no_link(PurePosixPath(source).parent, PurePosixPath(goal).parent)
             end.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             start.rename(end)
+
+    def no_link(self, *places: str | PurePosixPath) -> None:
+        """See that places of the shelf lie in it, with no link on the way. Raises OSError."""
+        for parts in (PurePosixPath(place).parts for place in places):
+            way = self.folder
+            for part in parts:
+                way /= part
+                if part in ("..", "/") or way.is_symlink():
+                    raise OSError(errno.ELOOP, f"{way} leads out of the folder", str(way))
 
     def _finish(self, staging: Path) -> None:
         (staging / _MOVES).unlink(missing_ok=True)
@@ -127,6 +147,7 @@ class Shelf:
         """Return the ids of a skill's versions, the newest first."""
         folder = self.folder / VERSIONS / name
         try:
+            self.no_link(f"{VERSIONS}/{name}")
             return tuple(sorted((one.name for one in folder.iterdir() if one.is_dir()), reverse=True))
         except OSError:
             return ()
@@ -144,6 +165,7 @@ class Shelf:
     def archived(self) -> tuple[str, ...]:
         """Return the names in the archive."""
         try:
+            self.no_link(ARCHIVE)
             return tuple(sorted(one.name for one in (self.folder / ARCHIVE).iterdir() if one.is_dir()))
         except OSError:
             return ()
@@ -154,6 +176,7 @@ class Shelf:
             self.recover()
             goal = self.folder / VERSIONS / name / self._new_version(name, now)
             try:
+                self.no_link(f"{VERSIONS}/{name}")
                 goal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 (self.folder / name).rename(goal)
             except OSError as error:
@@ -202,17 +225,6 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
     """Return what is no part of a skill: what Python compiled, and what is neither file, folder nor link."""
     kept = {name for name in names if (one := Path(folder) / name).is_symlink() or one.is_file() or one.is_dir()}
     return {name for name in names if name == "__pycache__" or name not in kept}
-
-
-def write_whole(file: Path, data: bytes) -> None:
-    """Put a file in place, on the disk itself, whole."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{new_id()}.new")
-    with beside.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    beside.replace(file)
 
 
 def sync(folder: Path) -> None:

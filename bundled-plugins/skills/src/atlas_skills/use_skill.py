@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from atlas_sdk.commands import CommandHost, SlashCommand
@@ -11,13 +10,11 @@ from atlas_sdk.messages import TextPart
 from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
 
 from .library import Library
-from .listing import listing
 from .skill import Skill
 
 _DESCRIPTION = """Load a skill: how to do one kind of task. Load one before you begin when the task is what it is for. \
-Skills may come while a conversation goes on: a name that is not known answers with all there are.
-The skills:
-"""
+Your instructions list the skills. More may come while a conversation goes on: a name that is not known answers with \
+all there are."""
 PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -29,8 +26,8 @@ PARAMETERS: dict[str, Any] = {
 }
 
 
-def use_skill(library: Library, listed: Sequence[Skill]) -> Tool:
-    """Return the tool; its description lists the skills."""
+def use_skill(library: Library) -> Tool:
+    """Return the tool. The list of skills is a section of the instructions, as it depends on the conversation."""
 
     async def run(arguments: Arguments, host: ToolHost) -> ToolResult:
         name = str(arguments["name"]).strip().removeprefix("/")
@@ -45,7 +42,7 @@ def use_skill(library: Library, listed: Sequence[Skill]) -> Tool:
         # The owner put the skill there or agreed to its plugin, so it is no text from outside.
         return ToolResult((TextPart(text=text, trust="agent", source=f"skill {name}"),))
 
-    return Tool("use_skill", _DESCRIPTION + listing(listed), PARAMETERS, run, read_only=True, carried=True)
+    return Tool("use_skill", _DESCRIPTION, PARAMETERS, run, read_only=True, carried=True)
 
 
 def slash_command(library: Library, skill: Skill) -> SlashCommand:
