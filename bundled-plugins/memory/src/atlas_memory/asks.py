@@ -19,11 +19,16 @@ YES_CHARS = 60
 
 @dataclass(frozen=True)
 class Asked:
-    """What a message asks for. ``more`` says that it asks for something else, too."""
+    """What a message asks for: ``forget`` that something is taken out of the memory, ``more`` something else, too."""
 
     memory: bool = False
     skill: bool = False
     more: bool = False
+    forget: bool = False
+
+    @property
+    def anything(self) -> bool:
+        return self.memory or self.skill or self.forget
 
 
 NOTHING_ASKED = Asked()
@@ -39,12 +44,13 @@ def read_message(message: str, offer: str = "") -> Asked:
     questions = [one for one in found if is_question(one)]
     told = [one for one in found if not is_question(one)]
     skill = any(_asks_skill(one) for one in found)
+    forget = any(_asks(one, "forgets") for one in found)
     memory = any(_asks(one) for one in told) or any(_asks(one, "polite") for one in questions)
-    others = [one for one in questions if not _asks(one, "polite") and not _asks_skill(one)]
-    more = bool(others) or len(text) > LONG_CHARS
+    others = [one for one in questions if not any(_asks(one, how) for how in ("polite", "forgets"))]
+    more = any(not _asks_skill(one) for one in others) or len(text) > LONG_CHARS
     if not memory and not more:
-        memory = not skill and any(_writes(one) for one in told)
-    return Asked(memory, skill, more) if memory or skill else NOTHING_ASKED
+        memory = not skill and not forget and any(_writes(one) for one in told)
+    return Asked(memory, skill, more, forget) if memory or skill or forget else NOTHING_ASKED
 
 
 def _own(text: str) -> Iterator[str]:

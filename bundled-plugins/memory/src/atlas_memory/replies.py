@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import Literal
 
 from .languages import table
-from .sentences import clauses, is_question, sentences
+from .sentences import clauses, ends, is_question, sentences
 
 SHORT_CHARS, SHORT_WIDE_CHARS = 280, 110
 """An answer of no more has room for little else than what was asked; fewer where a letter is a word."""
 FIRST_CHARS, LAST_CHARS = 300, 200
 """Where a longer one says "noted", if it does."""
+MOST_SENTENCES = 60
+"""Of more the first and the last are read."""
 _WIDE = ("japanese", "chinese", "korean")
 
 
-def take_up(answer: str, *, more: bool) -> Literal["", "takes", "denies"]:
-    """Return how an answer takes it up. ``more`` says that something else was asked, too, and may be all it answers."""
-    said = list(sentences(answer))
+def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "takes", "denies"]:
+    """Return how an answer takes it up. ``more`` says that something else was asked, too, and may be all it answers.
+
+    ``forget`` says that nothing was to be kept, but something removed: that it is there no longer denies nothing.
+    """
+    said = list(ends(list(dict.fromkeys(sentences(answer))), MOST_SENTENCES))
+    if forget:
+        said = [table("asks").common.put("gone", one, "") for one in said]
     rules = table("asks")
     if any(_denies(one) for one in said):
         return "denies"
@@ -39,7 +46,7 @@ def _denies(sentence: str) -> bool:
     common, text = rules.common, rules.common.put("comfort", sentence, "")
     if (
         rules.any("denies", text)
-        or common.has("barred", text)
+        or any(common.has(one, text) for one in ("barred", "shuns", "fades"))
         or (common.has("shut", text) and nouns.has("memory", text))
     ):
         return True

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»", re.DOTALL)
+T = TypeVar("T")
+LONG_CHARS = 600
+"""Of a longer sentence the beginning and the end are read: no claim takes so many words, and no text may hold us up."""
+MOST_CLAUSES = 16
+_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»", re.DOTALL)
 _SINGLE = re.compile(r"(?<!\w)'[^'\n]{1,300}'(?!\w)")
 _BOLD = re.compile(r"\*+|__|~~")
 _END = re.compile(r"(?<=[.!?。])\s+|(?<=[。!?])(?=\S)|(?<=[।])|\n+|(?<=[.!?])(?=[\"”»)\]]\s)")
@@ -28,13 +33,26 @@ def sentences(text: str, *, single_quotes: bool = False) -> Iterator[str]:
     if single_quotes:
         plain = _SINGLE.sub(" § ", plain)
     for one in _END.split(_SPACES.sub(" ", _MARKS.sub(" ", plain))):
-        if one and one.strip():
-            yield _FORGET.sub("willforget", one.strip())
+        for piece in _pieces(one.strip() if one else ""):
+            yield _FORGET.sub("willforget", piece)
 
 
 def clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence, without what stands around their words."""
-    return [framed(one) for one in _CLAUSE.split(sentence) if one]
+    return [framed(one) for one in ends([one for one in _CLAUSE.split(sentence) if one], MOST_CLAUSES)]
+
+
+def ends(found: Sequence[T], most: int) -> Sequence[T]:
+    """Return all of a few, and of many the first and the last."""
+    return found if len(found) <= most else [*found[: most // 2], *found[-(most // 2) :]]
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    if len(sentence) <= LONG_CHARS:
+        yield from [sentence] if sentence else []
+    else:
+        yield sentence[: LONG_CHARS // 2]
+        yield sentence[-LONG_CHARS // 2 :]
 
 
 def framed(text: str) -> str:
