@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from .asks import NOTHING_ASKED, Asked
@@ -21,7 +22,7 @@ from .replies import take_up
 from .sentences import clauses, ends, framed, is_question, sentences
 
 MOST_CHARS = 20_000
-MOST_SENTENCES = 80
+MOST_SENTENCES = 60
 """Of more that have a word of saving the first and the last are read, so that a long answer holds nobody up."""
 Claim: TypeAlias = Literal["", "saved", "remembered"]
 """``remembered`` is of the memory alone; ``saved`` may be of a file, where one was written."""
@@ -51,7 +52,7 @@ def read_answer(answer: str, asked: Asked = NOTHING_ASKED) -> Said:
     """Return what an answer says, to what was asked. Code and what is quoted says nothing."""
     answer = answer[:MOST_CHARS]
     said = Said()
-    hints, nouns = table("claims").common, table("skill_claims").common
+    hints, nouns = table("claims"), table("skill_claims").common
     found = [one for one in dict.fromkeys(sentences(answer)) if hints.has("hint", one) or nouns.has("nouns", one)]
     for sentence in ends(found, MOST_SENTENCES):
         one = _read(sentence)
@@ -83,91 +84,107 @@ def _to(asked: Asked, said: Said, answer: str) -> Said:
             return said
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a sentence: what it says with the memory's names evened, what may take it back, and its frame.
+
+    The frame makes a deed one of the memory: where it was done, what it was done to, or for when.
+    """
+
+    text: str
+    evened: str
+    scope: str
+    frame: Literal["", "memory", "later", "about_you"]
+
+
 def _read(sentence: str) -> Said:
     """Return what one sentence says of the memory."""
-    rules = table("claims")
-    common = rules.common
-    if not common.has("hint", sentence):
+    rules, common = table("claims"), table("claims").common
+    languages = [one for one in rules.of(sentence) if one.has("hint", sentence)]
+    if not languages:
         return Said()
-    core, languages = framed(sentence), rules.of(sentence)
-    asks, named = is_question(sentence), common.has("memory", sentence)
+    core = framed(sentence)
+    asks, named, elsewhere = is_question(sentence), common.has("memory", sentence), common.has("elsewhere", sentence)
     denies = not asks and any(one.has("not", core) and one.has("verbs", core) for one in languages)
-    elsewhere = common.has("elsewhere", sentence)
     if asks or (elsewhere and not named):
         return Said(denies=denies)
-    parts = _parts(common.put("so", core, ""))
-    firm = {part: scope for part, scope in parts.items() if not table("asks").common.has("nots", scope)}
+    parts = list(_parts(common.put("so", core, ""), elsewhere=elsewhere))
+    firm = [part for part in parts if not table("asks").common.has("nots", part.scope)]
     claim: Claim = ""
     removed = False
     for one in languages:
-        saves, promises = _standing(one, parts, "not"), _standing(one, firm, "not_will")
-        claim = max(claim, _claim(one, saves, promises, named=named, elsewhere=elsewhere), key=_STRENGTH.index)
-        removed = removed or any(_framed_by(part, elsewhere=elsewhere) for part in saves if one.has("undid", part))
+        if one.has("if", parts[0].scope):
+            continue
+        saves = [part for part in parts if not one.has("not", part.scope)]
+        promises = [part for part in firm if not one.has("not_will", part.scope)]
+        claim = max(claim, _claim(one, saves, promises, named=named), key=_STRENGTH.index)
+        removed = removed or any(part.frame in ("memory", "about_you") and one.has("undid", part.text) for part in saves)
     return Said(claim, denies, named and (claim != "" or removed), removed)
 
 
-def _claim(language: Language, saves: Sequence[str], promises: Sequence[str], *, named: bool, elsewhere: bool) -> Claim:
+def _claim(language: Language, saves: Sequence[Part], promises: Sequence[Part], *, named: bool) -> Claim:
     """Return what the parts of a sentence claim which nothing takes back: what was saved, and what will be."""
-    if language.has("will", _with_memory(promises)):
+    if language.has("will", _lines(promises)) or any(
+        part.frame == "later" and language.has("keeps", part.text) for part in promises
+    ):
         return "remembered"
-    if any(_framed_by(part, elsewhere=elsewhere) == "later" for part in promises if language.has("keeps", part)):
-        return "remembered"
-    text = _with_memory(saves)
+    text = _lines(saves)
     if language.has("remembers", text):
         return "remembered"
     if language.has("saves", text):
         return "remembered" if named else "saved"
-    frames = {_framed_by(part, elsewhere=elsewhere) for part in saves if language.has("did", part)}
-    return "remembered" if "memory" in frames else "saved" if frames - {""} else ""
+    frames = {part.frame for part in saves if part.frame and language.has("did", part.text)}
+    return "remembered" if "memory" in frames else "saved" if frames else ""
 
 
-def _framed_by(part: str, *, elsewhere: bool) -> str:
-    """Return what makes a deed one of the memory: where it was done, what it was done to, or for when."""
-    common = table("claims").common
-    if common.has("memory", part):
-        return "memory"
-    return next((one for one in ("later", "about_you") if not elsewhere and common.has(one, part)), "")
+def _lines(parts: Sequence[Part]) -> str:
+    return lines([*(part.text for part in parts), *(part.evened for part in parts)])
 
 
-def _parts(core: str) -> dict[str, str]:
-    """Return a sentence, its clauses and what "and" joins in them, with what may take each back.
+def _parts(core: str, *, elsewhere: bool) -> Iterator[Part]:
+    """Yield a sentence, its clauses and what "and" joins in them.
 
     "Noted: no pork" is taken back by nothing, and "not now, but noted" by what stands before.
     """
     found = clauses(core)
     heads = [_head(one) for one in found]
-    parts = {core: ", ".join(heads)}
-    saving = [table("claims").common.has("hint", one) for one in heads]
+    saving = [table("claims").has("hint", one) for one in heads]
+    yield _part(core, _bare(", ".join(heads)), elsewhere=elsewhere)
     for at, clause in enumerate(found):
-        scope = ", ".join(one for place, one in enumerate(heads) if place <= at or saving[place])
+        if not saving[at]:
+            continue
+        scope = _bare(", ".join(one for place, one in enumerate(heads) if place <= at or saving[place]))
         for one in (clause, *_joined(clause)):
-            parts.setdefault(one, scope)
-    return {part: table("asks").common.put("comfort", scope, "") for part, scope in parts.items() if part}
+            if one != core:
+                yield _part(one, scope, elsewhere=elsewhere)
+
+
+def _part(text: str, scope: str, *, elsewhere: bool) -> Part:
+    common = table("claims").common
+    evened = common.put("memory", text, MEMORY)
+    frame: Literal["", "memory", "later", "about_you"] = "memory" if evened != text else ""
+    if not frame and not elsewhere:
+        frame = "later" if common.has("later", text) else "about_you" if common.has("about_you", text) else ""
+    return Part(text, evened, scope, frame)
+
+
+@lru_cache(maxsize=64)
+def _bare(scope: str) -> str:
+    """Return what may take a part back without the negations that do not: "no problem", "I won't forget"."""
+    common = table("asks").common  # the pattern takes long, and what has no "not" has none of these
+    return common.put("comfort", scope, "") if common.has("nots", scope) else scope
 
 
 def _head(clause: str) -> str:
     """Return a clause up to what was saved: "I noted that you don't eat pork" takes nothing back."""
     head = (table("asks").common.split("that", clause) or [""])[0]
-    return head if table("claims").common.has("hint", head) else clause
-
-
-def _standing(language: Language, parts: Mapping[str, str], what: str) -> list[str]:
-    """Return the parts that nothing takes back, none where all is said under a condition."""
-    if language.has("if", next(iter(parts.values()), "")):
-        return []
-    return [part for part, scope in parts.items() if not language.has(what, scope)]
-
-
-def _with_memory(parts: Sequence[str]) -> str:
-    common = table("claims").common
-    return lines([*parts, *(common.put("memory", one, MEMORY) for one in parts)])
+    return head if head == clause or table("claims").has("hint", head) else clause
 
 
 def _joined(clause: str) -> Iterator[str]:
     """Yield what "and" joins, where all of it is of saving: "stored" is no claim in "it is hashed and stored"."""
-    common = table("claims").common
-    pieces = common.split("and", clause)
-    if len(pieces) > 1 and all(common.has("hint", one) for one in pieces):
+    pieces = table("claims").common.split("and", clause)
+    if len(pieces) > 1 and all(table("claims").has("hint", one) for one in pieces):
         yield from (framed(one) for one in pieces)
 
 

@@ -53,6 +53,10 @@ class Language:
         """Return what stands between what a key stands for."""
         return [one for one in self._pattern(key).split(text) if one]
 
+    def pattern(self, key: str) -> str:
+        """Return the pattern of what a key stands for."""
+        return _joined(self._patterns[key])
+
     def _pattern(self, key: str) -> re.Pattern[str]:
         if key not in self._compiled:
             self._compiled[key] = _compiled(self._patterns[key])
@@ -66,11 +70,19 @@ class Table:
         data = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
         self.languages = tuple(Language(key, one) for key, one in data.items() if isinstance(one, dict))
         self.common = Language(name, {key: one for key, one in data.items() if not isinstance(one, dict)})
+        self._joined: dict[str, re.Pattern[str]] = {}
 
     def of(self, text: str) -> tuple[Language, ...]:
         """Return the languages whose letters a text has."""
         scripts = frozenset(_scripts(text))
         return tuple(one for one in self.languages if one.script in scripts)
+
+    def has(self, key: str, text: str) -> bool:
+        """Whether a text has what a key stands for in any language, whatever its letters: one pattern finds it."""
+        if key not in self._joined:
+            each = [one.pattern(key) for one in self.languages if key in one.purposes()]
+            self._joined[key] = _compiled([f"(?:{one})" for one in each])
+        return self._joined[key].search(text) is not None
 
     def any(self, key: str, text: str) -> bool:
         """Whether a text has in any language what a key stands for."""
@@ -84,9 +96,12 @@ def table(name: str) -> Table:
 
 
 def _compiled(patterns: Patterns) -> re.Pattern[str]:
+    return re.compile(_joined(patterns), re.IGNORECASE | re.MULTILINE)
+
+
+def _joined(patterns: Patterns) -> str:
     joined = patterns if isinstance(patterns, str) else "|".join(patterns)
-    joined = unicodedata.normalize("NFKC", joined.replace("@MEMORY@", MEMORY))  # as what it is matched against
-    return re.compile(joined, re.IGNORECASE | re.MULTILINE)
+    return unicodedata.normalize("NFKC", joined.replace("@MEMORY@", MEMORY))  # as what it is matched against
 
 
 def lines(texts: Iterable[str]) -> str:
