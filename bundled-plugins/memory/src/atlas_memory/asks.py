@@ -19,12 +19,16 @@ YES_CHARS = 60
 
 @dataclass(frozen=True)
 class Asked:
-    """What a message asks for: ``forget`` that something is taken out of the memory, ``more`` something else, too."""
+    """What a message asks for: ``forget`` that something is taken out of the memory, ``more`` something else, too.
+
+    ``text`` says that it asks for a text and no more: what that says, the answer does not say for itself.
+    """
 
     memory: bool = False
     skill: bool = False
     more: bool = False
     forget: bool = False
+    text: bool = False
 
     @property
     def anything(self) -> bool:
@@ -39,6 +43,8 @@ def read_message(message: str, offer: str = "") -> Asked:
     half = MOST_CHARS // 2
     text = message if len(message) <= MOST_CHARS else f"{message[:half]}\n{message[-half:]}"
     found = list(_own(text))
+    if not found and any(_is_task(one) for one in sentences(text, single_quotes=True)):
+        return Asked(text=True)
     if offer and len(text) <= YES_CHARS and found and table("asks").common.has("yes", framed(found[0])):
         return _offered(offer)
     questions = [one for one in found if is_question(one)]
@@ -56,11 +62,15 @@ def read_message(message: str, offer: str = "") -> Asked:
 def _own(text: str) -> Iterator[str]:
     """Yield the sentences a person says for themselves, not those they want translated."""
     for one in sentences(text, single_quotes=True):
-        if table("asks").common.has("task", framed(one)):
+        if _is_task(one):
             if ":" in one:
                 return
             continue
         yield one
+
+
+def _is_task(sentence: str) -> bool:
+    return table("asks").common.has("task", framed(sentence))
 
 
 def _asks(sentence: str, how: str = "asks") -> bool:

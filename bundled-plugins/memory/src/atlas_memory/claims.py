@@ -22,7 +22,7 @@ from .replies import take_up
 from .sentences import clauses, ends, framed, is_question, sentences
 
 MOST_CHARS = 20_000
-MOST_SENTENCES = 60
+MOST_SENTENCES = 48
 """Of more that have a word of saving the first and the last are read, so that a long answer holds nobody up."""
 Claim: TypeAlias = Literal["", "saved", "remembered"]
 """``remembered`` is of the memory alone; ``saved`` may be of a file, where one was written."""
@@ -68,6 +68,8 @@ def read_answer(answer: str, asked: Asked = NOTHING_ASKED) -> Said:
 
 def _to(asked: Asked, said: Said, answer: str) -> Said:
     """Return what an answer says where something was asked: "Done!" may say it all."""
+    if asked.text and not said.named:
+        return replace(said, claim="", removed=False)
     if not asked.anything:
         return said
     if asked.skill and not asked.memory and said.claim == "saved":

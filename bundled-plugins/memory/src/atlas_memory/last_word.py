@@ -114,6 +114,7 @@ class LastWord:
             memory=any(one.memory for one in found),
             skill=any(one.skill for one in found),
             forget=any(one.forget for one in found),
+            text=all(one.text for one in found),
             more=len(found) > 1 or any(one.more for one in found),
         )
 

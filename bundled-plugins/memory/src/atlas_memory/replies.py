@@ -48,6 +48,7 @@ def _denies(sentence: str) -> bool:
         rules.any("denies", text)
         or any(common.has(one, text) for one in ("barred", "shuns", "fades"))
         or (common.has("shut", text) and nouns.has("memory", text))
+        or (common.has("off", text) and (nouns.has("memory", text) or common.has("saving", text)))
     ):
         return True
     heads = ((common.split("that", one) or [""])[0] for one in clauses(text))
