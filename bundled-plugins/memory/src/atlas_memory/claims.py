@@ -11,7 +11,7 @@ read_answer("Lovely name!", asked).claim   # "saved"
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -120,7 +120,8 @@ def _read(sentence: str) -> Said:
         saves = [part for part in parts if not one.has("not", part.scope)]
         promises = [part for part in firm if not one.has("not_will", part.scope)]
         claim = max(claim, _claim(one, saves, promises, named=named), key=_STRENGTH.index)
-        removed = removed or any(part.frame in ("memory", "about_you") and one.has("undid", part.text) for part in saves)
+        known = [part.text for part in saves if part.frame in ("memory", "about_you")]
+        removed = removed or one.has("undid", lines(known))
     return Said(claim, denies, named and (claim != "" or removed), removed)
 
 

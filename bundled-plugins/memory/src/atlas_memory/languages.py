@@ -13,6 +13,7 @@ from typing import TypeAlias
 Patterns: TypeAlias = str | Sequence[str]
 MEMORY = "atlasmemory"
 """What stands for the words that name the memory: compiling all of them into each pattern took half of the time."""
+_VOWELS = re.compile("[\u064b-\u0652]")
 _SCRIPTS = {
     "latin": "a-zà-ɏ",
     "cyrillic": "Ѐ-ӿ",
@@ -101,7 +102,12 @@ def _compiled(patterns: Patterns) -> re.Pattern[str]:
 
 def _joined(patterns: Patterns) -> str:
     joined = patterns if isinstance(patterns, str) else "|".join(patterns)
-    return unicodedata.normalize("NFKC", joined.replace("@MEMORY@", MEMORY))  # as what it is matched against
+    return plain(joined.replace("@MEMORY@", MEMORY))  # as what it is matched against
+
+
+def plain(text: str) -> str:
+    """Return a text in one way of writing it, without the marks that Arabic may set for its vowels."""
+    return _VOWELS.sub("", unicodedata.normalize("NFKC", text))
 
 
 def lines(texts: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "ta
     if forget:
         said = [table("asks").common.put("gone", one, "") for one in said]
     rules = table("asks")
-    if any(_denies(one) for one in said):
+    if any(_denies(one) for one in said) or (forget and any(_seeks_in_vain(one) for one in said)):
         return "denies"
     told = [one for one in said if not is_question(one)]
     asks = [one for one in said if is_question(one) and not rules.common.has("more", one)]
@@ -53,3 +53,8 @@ def _denies(sentence: str) -> bool:
         return True
     heads = ((common.split("that", one) or [""])[0] for one in clauses(text))
     return any(common.has("nots", one) and (common.has("saving", one) or nouns.has("memory", one)) for one in heads)
+
+
+def _seeks_in_vain(sentence: str) -> bool:
+    common = table("asks").common
+    return any(common.has("nots", one) and common.has("seeks", one) for one in clauses(sentence))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
+
+from .languages import plain
 
 T = TypeVar("T")
 LONG_CHARS = 600
@@ -28,11 +29,10 @@ _GREEK = re.compile(r"[\u0370-\u03ff]")
 
 def sentences(text: str, *, single_quotes: bool = False) -> Iterator[str]:
     """Yield the sentences of a text, without its code and what it quotes."""
-    plain = _QUOTED.sub(" § ", _BOLD.sub("", text))
-    plain = unicodedata.normalize("NFKC", plain).replace("’", "'")
+    bare = plain(_QUOTED.sub(" § ", _BOLD.sub("", text))).replace("’", "'")
     if single_quotes:
-        plain = _SINGLE.sub(" § ", plain)
-    for one in _END.split(_SPACES.sub(" ", _MARKS.sub(" ", plain))):
+        bare = _SINGLE.sub(" § ", bare)
+    for one in _END.split(_SPACES.sub(" ", _MARKS.sub(" ", bare))):
         for piece in _pieces(one.strip() if one else ""):
             yield _FORGET.sub("willforget", piece)
 
