@@ -22,7 +22,7 @@ from .replies import take_up
 from .sentences import clauses, ends, framed, is_question, sentences
 
 MOST_CHARS = 20_000
-MOST_SENTENCES = 48
+MOST_SENTENCES = 60
 """Of more that have a word of saving the first and the last are read, so that a long answer holds nobody up."""
 Claim: TypeAlias = Literal["", "saved", "remembered"]
 """``remembered`` is of the memory alone; ``saved`` may be of a file, where one was written."""
@@ -111,7 +111,7 @@ def _read(sentence: str) -> Said:
     if asks or (elsewhere and not named):
         return Said(denies=denies)
     parts = list(_parts(common.put("so", core, ""), elsewhere=elsewhere))
-    firm = [part for part in parts if not table("asks").common.has("nots", part.scope)]
+    firm = [part for part in parts if not _negated(part.scope)]
     claim: Claim = ""
     removed = False
     for one in languages:
@@ -174,8 +174,13 @@ def _part(text: str, scope: str, *, elsewhere: bool) -> Part:
 @lru_cache(maxsize=64)
 def _bare(scope: str) -> str:
     """Return what may take a part back without the negations that do not: "no problem", "I won't forget"."""
-    common = table("asks").common  # the pattern takes long, and what has no "not" has none of these
-    return common.put("comfort", scope, "") if common.has("nots", scope) else scope
+    # The pattern takes long, and what has no "not" has none of these.
+    return table("asks").common.put("comfort", scope, "") if _negated(scope) else scope
+
+
+@lru_cache(maxsize=64)
+def _negated(scope: str) -> bool:
+    return table("asks").common.has("nots", scope)
 
 
 def _head(clause: str) -> str:

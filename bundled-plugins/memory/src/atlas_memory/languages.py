@@ -97,17 +97,21 @@ def table(name: str) -> Table:
 
 
 def _compiled(patterns: Patterns) -> re.Pattern[str]:
-    return re.compile(_joined(patterns), re.IGNORECASE | re.MULTILINE)
+    return re.compile(_joined(patterns), re.MULTILINE)
 
 
 def _joined(patterns: Patterns) -> str:
     joined = patterns if isinstance(patterns, str) else "|".join(patterns)
-    return plain(joined.replace("@MEMORY@", MEMORY))  # as what it is matched against
+    joined = joined.replace("@MEMORY@", MEMORY)
+    return unicodedata.normalize("NFKC", _VOWELS.sub("", joined))  # as what it is matched against, see ``plain``
 
 
 def plain(text: str) -> str:
-    """Return a text in one way of writing it, without the marks that Arabic may set for its vowels."""
-    return _VOWELS.sub("", unicodedata.normalize("NFKC", text))
+    """Return a text in one way of writing it: in small letters, and without the marks Arabic may set for vowels.
+
+    A pattern that has not to ignore the case takes a quarter of the time.
+    """
+    return _VOWELS.sub("", unicodedata.normalize("NFKC", text).lower())
 
 
 def lines(texts: Iterable[str]) -> str:
@@ -121,4 +125,4 @@ def _scripts(text: str) -> Iterator[str]:
 
 @cache
 def _letters() -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(f"[{letters}]", re.IGNORECASE) for name, letters in _SCRIPTS.items()}
+    return {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}

@@ -67,7 +67,8 @@ class LastWord:
         """Ask again with what was said and why it may not stand; neither enters the conversation."""
         emit(Restarted(HELD_BACK))
         tools = [one.name for one in request.tools if self._saves(one.name, why)]
-        way = f"Write it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
+        do = "Remove" if why == NOT_REMOVED else "Write"
+        way = f"{do} it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
         told = (*request.messages, *_told(request.messages[-1], reply, f"{why} {way}"))
         try:
             second = await go(replace(request, messages=told), emit)

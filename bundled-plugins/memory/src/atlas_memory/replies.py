@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .languages import table
+from .languages import plain, table
 from .sentences import clauses, ends, is_question, sentences
 
 SHORT_CHARS, SHORT_WIDE_CHARS = 280, 110
@@ -32,7 +32,7 @@ def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "ta
     if any(rules.common.has("saving", one) for one in asks) or (not told and said):
         return ""  # it asks whether to, or what
     if more or asks or not _is_short(answer):
-        return "takes" if rules.any("assents", f"{answer[:FIRST_CHARS]}\n{answer[-LAST_CHARS:]}") else ""
+        return "takes" if rules.any("assents", plain(f"{answer[:FIRST_CHARS]}\n{answer[-LAST_CHARS:]}")) else ""
     return "takes" if answer.strip() else ""
 
 

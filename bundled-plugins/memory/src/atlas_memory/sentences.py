@@ -19,9 +19,7 @@ _END = re.compile(r"(?<=[.!?。])\s+|(?<=[。!?])(?=\S)|(?<=[।])|\n+|(?<=[.!?]
 _CLAUSE = re.compile(r"(?:(?<!\s)\s+)?[,;:،؛、]\s*|(?<!\s)\s+[—–-]+\s+|—|\)\s*|\(")
 _BEFORE = re.compile(r"^[^\w]+")
 _AFTER = " \t\n.!。।…*_`\"'”“»«)]"
-_FORGET = re.compile(
-    r"\b(?:so (?:that )?I (?:don't|won't)|(?:won't|will not|shall not)(?: ever)?) forget\b", re.IGNORECASE
-)
+_FORGET = re.compile(r"\b(?:so (?:that )?i (?:don't|won't)|(?:won't|will not|shall not)(?: ever)?) forget\b")
 _MARKS = re.compile(r"[\u2700-\u27bf\u2600-\u26ff\U0001f000-\U0001faff\ufe0f]")
 _SPACES = re.compile(r"[ \t]{2,}")
 _GREEK = re.compile(r"[\u0370-\u03ff]")
