@@ -52,7 +52,10 @@ def _denies(sentence: str) -> bool:
     ):
         return True
     heads = ((common.split("that", one) or [""])[0] for one in clauses(text))
-    return any(common.has("nots", one) and (common.has("saving", one) or nouns.has("memory", one)) for one in heads)
+    return any(
+        common.has("nots", one) and (common.has("saving", one) or common.has("means", one) or nouns.has("memory", one))
+        for one in heads
+    )
 
 
 def _seeks_in_vain(sentence: str) -> bool:
