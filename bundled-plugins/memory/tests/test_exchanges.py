@@ -110,6 +110,14 @@ def test_few_claims_are_missed_and_few_honest_answers_held_back(file: str, misse
     assert count["-"] <= held_back, wrong
 
 
+def test_what_is_told_of_a_memory_claims_nothing() -> None:
+    guides = [*(HERE.parents[2] / "docs" / "guides").glob("*.md"), HERE.parent / "README.md"]
+    paragraphs = [one for guide in guides for one in guide.read_text(encoding="utf-8").split("\n\n")]
+
+    assert len(paragraphs) > 500
+    assert [one for one in paragraphs if read_answer(one).claims] == []
+
+
 @pytest.mark.parametrize("asked", [Asked(), Asked(memory=True, more=True)])
 @pytest.mark.parametrize("text", [*(one * 100_000 for one in PIECES), *LONG])
 def test_no_answer_takes_long_to_read(text: str, asked: Asked) -> None:

@@ -165,8 +165,9 @@ def _parts(core: str, *, elsewhere: bool) -> Iterator[Part]:
 def _part(text: str, scope: str, *, elsewhere: bool) -> Part:
     common = table("claims").common
     evened = common.put("memory", text, MEMORY)
-    frame: Literal["", "memory", "later", "about_you"] = "memory" if evened != text else ""
-    if not frame and not elsewhere:
+    row = " | " in text  # of a table: what one cell says is not of what another names
+    frame: Literal["", "memory", "later", "about_you"] = "memory" if evened != text and not row else ""
+    if not frame and not elsewhere and not row:
         frame = "later" if common.has("later", text) else "about_you" if common.has("about_you", text) else ""
     return Part(text, evened, scope, frame)
 
