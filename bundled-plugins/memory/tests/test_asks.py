@@ -45,7 +45,7 @@ def test_a_claim_is_told_by_what_was_asked_what_was_said_and_what_was_done(
     kind: str, said: str, answer: str, tools: str
 ) -> None:
     found = read_answer(answer, read_message(said))
-    why = against(found, deeds(tools), told=False)
+    why = against(found, deeds(tools), owed=False)
 
     assert (why != "") == (kind == "+"), f"{found}, of {read_message(said)}"
 

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas_memory.last_word import NO_SKILL, NOTHING
+from atlas_memory.last_word import NO_SKILL, NOT_REMOVED, NOTHING
 from atlas_sdk.messages import Message, Sender, TextPart
 from atlas_sdk.providers import ModelRequest
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -277,6 +277,66 @@ async def test_yes_to_an_offer_asks_for_it(opened: OpenApp, model: Model) -> Non
 
     assert told(model) == f"{NOTHING} Write it with `memory`, or correct what you said."
     assert answers(path)[-1] == "It is not saved yet."
+
+
+GONE = {"target": "user", "action": "remove", "old_text": "tea"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Forget that I like tea.", "Done!"),
+        ("Forget that I like tea.", "I've removed that from my memory."),
+        ("I never liked tea.", "I've deleted the tea from your profile."),
+    ],
+)
+async def test_a_removal_is_claimed_only_with_a_receipt_of_one(
+    opened: OpenApp, model: Model, asked: str, said: str
+) -> None:
+    model.provider.add(wants(TEA), "Saved.", said, wants(GONE), said)
+    async with opened() as app:
+        id = await start(app)
+        await turn(app, id, "Remember that I like tea.")
+        path = await turn(app, id, asked)
+
+    assert told(model, 3) == f"{NOT_REMOVED} Remove it with `memory`, or correct what you said."
+    assert answers(path)[-1] == said
+    assert len(model.provider.requests) == 5
+
+
+async def test_what_was_added_backs_no_removal(opened: OpenApp, model: Model) -> None:
+    model.provider.add(wants(TEA), "I've removed coffee from my memory.", "I've removed coffee from my memory.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Forget that I like coffee, it's tea now.")
+
+    assert answers(path) == [f"I've removed coffee from my memory.\n\n(Atlas: {NOT_REMOVED})"]
+
+
+async def test_an_answer_that_found_nothing_to_forget_stands(opened: OpenApp, model: Model) -> None:
+    said = "I found no entry about tea."
+    model.provider.add(said)
+    async with opened() as app:
+        path = await turn(app, await start(app), "Forget that I like tea.")
+
+    assert answers(path) == [said]
+
+
+async def test_who_asked_for_a_write_that_failed_is_told_so(opened: OpenApp, model: Model) -> None:
+    model.provider.add(wants(KEY), "It is 12:40 in Rome.", "It is 12:40 in Rome. The password was not saved.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember my password. And what time is it in Rome?")
+
+    assert told(model).startswith("Not saved to memory: ")
+    assert answers(path) == ["It is 12:40 in Rome. The password was not saved."]
+
+
+async def test_a_text_that_was_asked_for_claims_nothing(opened: OpenApp, model: Model) -> None:
+    said = "Dear Sam, I have noted your order and saved your details. Best, Jo"
+    model.provider.add(said)
+    async with opened() as app:
+        path = await turn(app, await start(app), "Draft an email that confirms the order.")
+
+    assert answers(path) == [said]
 
 
 async def test_what_an_attached_page_says_asks_for_nothing(opened: OpenApp, model: Model) -> None:

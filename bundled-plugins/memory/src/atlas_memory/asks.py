@@ -19,11 +19,20 @@ YES_CHARS = 60
 
 @dataclass(frozen=True)
 class Asked:
-    """What a message asks for. ``more`` says that it asks for something else, too."""
+    """What a message asks for: ``forget`` that something is taken out of the memory, ``more`` something else, too.
+
+    ``text`` says that it asks for a text and no more: what that says, the answer does not say for itself.
+    """
 
     memory: bool = False
     skill: bool = False
     more: bool = False
+    forget: bool = False
+    text: bool = False
+
+    @property
+    def anything(self) -> bool:
+        return self.memory or self.skill or self.forget
 
 
 NOTHING_ASKED = Asked()
@@ -34,27 +43,34 @@ def read_message(message: str, offer: str = "") -> Asked:
     half = MOST_CHARS // 2
     text = message if len(message) <= MOST_CHARS else f"{message[:half]}\n{message[-half:]}"
     found = list(_own(text))
+    if not found and any(_is_task(one) for one in sentences(text, single_quotes=True)):
+        return Asked(text=True)
     if offer and len(text) <= YES_CHARS and found and table("asks").common.has("yes", framed(found[0])):
         return _offered(offer)
     questions = [one for one in found if is_question(one)]
     told = [one for one in found if not is_question(one)]
     skill = any(_asks_skill(one) for one in found)
+    forget = any(_asks(one, "forgets") for one in found)
     memory = any(_asks(one) for one in told) or any(_asks(one, "polite") for one in questions)
-    others = [one for one in questions if not _asks(one, "polite") and not _asks_skill(one)]
-    more = bool(others) or len(text) > LONG_CHARS
+    others = [one for one in questions if not any(_asks(one, how) for how in ("polite", "forgets"))]
+    more = any(not _asks_skill(one) for one in others) or len(text) > LONG_CHARS
     if not memory and not more:
-        memory = not skill and any(_writes(one) for one in told)
-    return Asked(memory, skill, more) if memory or skill else NOTHING_ASKED
+        memory = not skill and not forget and any(_writes(one) for one in told)
+    return Asked(memory, skill, more, forget) if memory or skill or forget else NOTHING_ASKED
 
 
 def _own(text: str) -> Iterator[str]:
     """Yield the sentences a person says for themselves, not those they want translated."""
     for one in sentences(text, single_quotes=True):
-        if table("asks").common.has("task", framed(one)):
+        if _is_task(one):
             if ":" in one:
                 return
             continue
         yield one
+
+
+def _is_task(sentence: str) -> bool:
+    return table("asks").common.has("task", framed(sentence))
 
 
 def _asks(sentence: str, how: str = "asks") -> bool:

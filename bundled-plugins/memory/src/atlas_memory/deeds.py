@@ -29,11 +29,14 @@ _TALKS = frozenset({"questions"})
 class Deeds:
     """``kept``: something is in memory, by a receipt, or was found there. ``waits``: it was only proposed.
 
+    ``removed``: something is no longer there, by a receipt; one that was replaced is not, either.
+
     ``missing`` is what calls of the memory's tools failed to write, for people. ``wrote`` says that another tool did
     something, ``taught`` that it was one that remembers, such as a skill's, and ``skilled`` that a skill was saved.
     """
 
     kept: bool = False
+    removed: bool = False
     waits: bool = False
     missing: tuple[str, ...] = ()
     wrote: bool = False
@@ -55,6 +58,7 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
     others = [call for call in others if not _reads(slot, call)]
     return Deeds(
         kept=bool(booked or there),
+        removed=any("" in digests for digests in booked.values()),
         waits=any(_text(answers.get(call.call)).startswith(_PROPOSED) for call in done),
         missing=tuple(_missing(mine)),
         wrote=bool(others),

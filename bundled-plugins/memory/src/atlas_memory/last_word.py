@@ -28,6 +28,7 @@ from .kinds import MEMORY, SKILL
 from .slot import Slot
 
 NOTHING = MEMORY.nothing
+NOT_REMOVED = "Nothing was removed from memory in this turn."
 NO_SKILL = SKILL.nothing
 WAITS = "Nothing was written to memory in this turn: what was proposed waits for the owner's approval."
 HELD_BACK = "The answer claimed a save that did not happen, so the model answers again."
@@ -66,7 +67,8 @@ class LastWord:
         """Ask again with what was said and why it may not stand; neither enters the conversation."""
         emit(Restarted(HELD_BACK))
         tools = [one.name for one in request.tools if self._saves(one.name, why)]
-        way = f"Write it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
+        do = "Remove" if why == NOT_REMOVED else "Write"
+        way = f"{do} it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
         told = (*request.messages, *_told(request.messages[-1], reply, f"{why} {way}"))
         try:
             second = await go(replace(request, messages=told), emit)
@@ -88,11 +90,13 @@ class LastWord:
         said = await anyio.to_thread.run_sync(read_answer, answer, asked)  # a long one takes a moment
         if not said.claims and not told and not said.denies:
             said = await self._said_before(turn)
-        if not said.claims and not told:
+        # Who asked for a write that failed is told so, also where the answer says nothing of it.
+        owed = told or asked.memory or asked.forget
+        if not said.claims and not owed:
             return ""
         if not said.named and not said.skill and not heard:
             return ""  # the end of a command is noted, and no save is claimed by that
-        return against(said, await deeds_of(self._slot, turn), told=told)
+        return against(said, await deeds_of(self._slot, turn), owed=owed)
 
     async def _heard(self, turn: Turn) -> list[Message]:
         """Return what persons said in a turn."""
@@ -110,6 +114,8 @@ class LastWord:
         return Asked(
             memory=any(one.memory for one in found),
             skill=any(one.skill for one in found),
+            forget=any(one.forget for one in found),
+            text=all(one.text for one in found),
             more=len(found) > 1 or any(one.more for one in found),
         )
 
@@ -149,12 +155,17 @@ class LastWord:
             await store.commit([], [Noticed(conversation=told.turn.conversation, text=why)])
 
 
-def against(said: Said, deeds: Deeds, *, told: bool) -> str:
-    """Return what is wrong with what an answer says, by what its turn did."""
+def against(said: Said, deeds: Deeds, *, owed: bool) -> str:
+    """Return what is wrong with what an answer says, by what its turn did.
+
+    ``owed`` says that it has to tell of what was not written, also where it claims nothing.
+    """
     if said.skill and not deeds.skilled:
         return NO_SKILL
-    if deeds.missing and not said.denies and (said.claims or told):
+    if deeds.missing and not said.denies and (said.claims or owed):
         return f"Not saved to memory: {', '.join(deeds.missing)}."
+    if said.removed and not (deeds.removed or deeds.taught or (deeds.wrote and not said.named)):
+        return WAITS if deeds.waits else NOT_REMOVED
     if not said.claim or deeds.kept or deeds.taught or (said.claim == "saved" and deeds.wrote):
         return ""
     return WAITS if deeds.waits else NOTHING

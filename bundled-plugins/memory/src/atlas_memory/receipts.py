@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from atlas_sdk.memory import Receipt
@@ -85,11 +85,14 @@ async def drop_places(store: StoreService, system: str, places: Sequence[str]) -
     await store.write(work)
 
 
-async def of_calls(store: StoreService, calls: Sequence[str]) -> frozenset[str]:
-    """Return those of these calls that have a receipt."""
+async def of_calls(store: StoreService, calls: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    """Return those of these calls that have receipts, with their digests: an empty one is of a removal."""
 
-    def work(reading: Reading) -> frozenset[str]:
-        sql = "SELECT call_id FROM memory_receipt WHERE call_id IN (SELECT value FROM json_each(:calls))"
-        return frozenset(str(row["call_id"]) for row in reading.rows(sql, calls=json.dumps(calls)))
+    def work(reading: Reading) -> Mapping[str, frozenset[str]]:
+        sql = "SELECT call_id, digest FROM memory_receipt WHERE call_id IN (SELECT value FROM json_each(:calls))"
+        found: dict[str, set[str]] = {}
+        for row in reading.rows(sql, calls=json.dumps(calls)):
+            found.setdefault(str(row["call_id"]), set()).add(str(row["digest"]))
+        return {call: frozenset(digests) for call, digests in found.items()}
 
     return await store.read(work)
