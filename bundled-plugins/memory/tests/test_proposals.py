@@ -172,11 +172,11 @@ OPERATIONS = st.builds(Operation, st.sampled_from(["add", "replace", "remove"]),
 @given(st.lists(TEXTS, unique=True), st.lists(OPERATIONS, min_size=1, max_size=6))
 def test_whatever_may_wait_applies_as_it_would_have(entries: list[str], operations: list[Operation]) -> None:
     try:
-        applied = apply(entries, operations, 1_000)
+        applied = apply(entries, operations, 1_000, file="")
     except ToolError:
         return
     changes = changes_of(operations, applied)
 
     assert not are_gone(changes, entries)
     if changes:
-        assert apply(entries, operations_of(changes), 1_000).entries == applied.entries
+        assert apply(entries, operations_of(changes), 1_000, file="").entries == applied.entries

@@ -140,7 +140,7 @@ class Notes:
         text = read_text(file) or ""
         entries = parse(text)
         self._guard(place, file, text, entries, operations)
-        applied = apply(entries, operations, self._limit(place, entries))
+        applied = apply(entries, operations, self._limit(place, entries), file=place.name)
         self._only_here(place, applied.added, MAIN)
         return applied
 
@@ -154,7 +154,7 @@ class Notes:
             if still is not None:
                 still(entries)
             self._guard(place, file, text, entries, operations)
-            applied = apply(entries, operations, self._limit(place, entries))
+            applied = apply(entries, operations, self._limit(place, entries), file=place.name)
             if not applied.changes:
                 return Written(entries, applied)
             self._only_here(place, applied.added, agent)
@@ -305,7 +305,7 @@ class Notes:
             return found.said
         operations = [Operation("add", one) for one in (*more, text)]
         try:
-            apply(entries, operations, self._limit(place, entries))
+            apply(entries, operations, self._limit(place, entries), file=place.name)
         except ToolError:
             return f"It does not fit into {place.name}, which holds {place.limit:,} characters."
         return ""
