@@ -322,6 +322,19 @@ async def test_the_tokens_of_its_calls_are_bounded_by_the_window(opened: OpenApp
     assert len(model.provider.requests) == 10 + 2
 
 
+async def test_a_model_of_unknown_window_gets_a_budget_of_its_own(opened: OpenApp) -> None:
+    model = Model()
+    model.provider = FakeProvider(models=(ModelInfo("fake-1", default=True, window_known=False),))
+    async with opened(objects={"model": model}) as app:
+        id = await start(app)
+        await talk(app, model, id, 9)
+        many = Reply(calls=rounds(1)[0].calls, usage=ScriptedUsage(input=40_000))
+        model.provider.add(Reply(text=("Answer.",), usage=ScriptedUsage(input=40_000)), many, many, many, many)
+        await turn(app, id, "Word 9.")
+
+    assert len(model.provider.requests) == 10 + 3
+
+
 async def test_hooks_of_the_users_do_not_fire_for_it(opened: OpenApp, model: Model) -> None:
     fired: list[str] = []
 

@@ -217,9 +217,8 @@ class Reviews:
         return review
 
     async def _budget(self, conversation: Conversation) -> int:
-        provider, model = await self.services.need(MODELS).choose(conversation.provider, conversation.model)
-        known = any(one.id == model.id for one in provider.models)
-        return token_budget(model.context_window if known else None)
+        _, model = await self.services.need(MODELS).choose(conversation.provider, conversation.model)
+        return token_budget(model.context_window if model.window_known else None)
 
     async def _whole(self, review: Review) -> bool:
         """Have the copy answer, tell what it changed, and return whether somebody else stopped it."""
