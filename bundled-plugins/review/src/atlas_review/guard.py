@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from .reviews import Reviews
 
 REFUSED = "Not run: a background review may only use {allowed}. Go on with these, or end with what you have."
-UNREAD = "Not changed: load the skill {name} with use_skill in this review first. What was seen before does not count."
-UNREAD_FILE = "Not changed: read the file {file} of the skill {name} with read_file in this review first."
+UNREAD = (
+    "Not changed: load the skill {name} with use_skill in this review first. Seen before or in part is not enough."
+)
+UNREAD_FILE = "Not changed: read all of the file {file} of the skill {name} with read_file in this review first."
 NO_DELETING = "Not changed: a review deletes no skill. Patch it, or leave it to the user."
 
 
@@ -43,7 +45,7 @@ class GuardHook:
             await self._check(review, arguments["operations"])
         result = await go(request)
         if not result.is_error:
-            self._note(review, name, arguments, Path(request.conversation.folder))
+            review.note(name, arguments, Path(request.conversation.folder), result.content)
         return result
 
     async def _check(self, review: Review, operations: list[dict[str, Any]]) -> None:
@@ -57,7 +59,7 @@ class GuardHook:
                     raise ToolError(NO_DELETING)
                 case _ if name not in made:
                     path = await self._file(review, name, file)
-                    known = path is not None and path.resolve() in review.read
+                    known = path is not None and review.reading.is_whole(path.resolve())
                     if file == "SKILL.md" or path is None or not path.exists():
                         if name not in review.loaded and not known:
                             raise ToolError(UNREAD.format(name=name))
@@ -71,11 +73,3 @@ class GuardHook:
         mine = [row for row in rows if row.name == name and row.bot in ("", bot)]
         mine.sort(key=lambda row: row.bot == "")
         return Path(mine[0].folder) / file if mine else None
-
-    def _note(self, review: Review, name: str, arguments: Any, folder: Path) -> None:
-        if name == "use_skill":
-            review.loaded.add(str(arguments["name"]).strip().removeprefix("/"))
-        elif name == "read_file":
-            review.read.add((folder / Path(str(arguments["path"])).expanduser()).resolve())
-        elif name == SKILL_TOOL:
-            review.loaded |= {one["name"] for one in arguments["operations"] if one["action"] == "create"}
