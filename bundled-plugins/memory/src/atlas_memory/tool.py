@@ -10,7 +10,7 @@ from atlas_sdk.messages import TextPart
 from atlas_sdk.records import Conversation
 from atlas_sdk.screening import screen
 from atlas_sdk.services.conversations import CONVERSATIONS
-from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
+from atlas_sdk.tools import ENOUGH, Arguments, Tool, ToolError, ToolHost, ToolResult
 
 from .entries import Action, Operation, normal, shown, usage
 from .notes import ElsewhereError, Written
@@ -71,7 +71,9 @@ def memory_tool(slot: Slot) -> Tool:
         except AtlasError as error:
             count += 1
             failures[host.conversation] = (turn, count)
-            raise ToolError(f"{error}{_STOP if count >= FAILURES else ''}") from error
+            if count >= FAILURES:
+                raise ToolError(f"{error}{_STOP}", code=ENOUGH) from error
+            raise ToolError(str(error)) from error
         failures.pop(host.conversation, None)
         return ToolResult((TextPart(text=said, trust="agent", source="memory"),))
 

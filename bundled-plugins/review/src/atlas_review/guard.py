@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from .reviews import Reviews
 
 REFUSED = "Not run: a background review may only use {allowed}. Go on with these, or end with what you have."
-UNREAD = (
-    "Not changed: load the skill {name} with use_skill in this review first. Seen before or in part is not enough."
-)
+UNREAD = "Not changed: load the skill {name} with use_skill in this review first. Seen before or in part is not enough."
 UNREAD_FILE = "Not changed: read all of the file {file} of the skill {name} with read_file in this review first."
 NO_DELETING = "Not changed: a review deletes no skill. Patch it, or leave it to the user."
 
