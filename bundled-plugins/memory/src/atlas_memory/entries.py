@@ -23,6 +23,15 @@ _EVEN = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromk
 Action: TypeAlias = Literal["add", "replace", "remove"]
 
 
+class NotKeptError(ToolError):
+    """A change that cannot be kept. The message is for the model; a person reads ``why``, and ``way``, the way out."""
+
+    def __init__(self, message: str, *, why: str, way: str) -> None:
+        super().__init__(message)
+        self.why = why
+        self.way = way
+
+
 @dataclass(frozen=True)
 class Operation:
     """One change: ``old_text`` is a piece of the entry that is replaced or removed."""
@@ -117,7 +126,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int, *
             overwritten.append(Overwritten(number, old, content))
     taken = size(result)
     if taken > limit and taken >= size(entries) and result != list(entries):
-        raise ToolError(_full(entries, taken, limit, file))
+        raise _full(entries, taken, limit, file)
     kept = tuple(text for text in dict.fromkeys(added) if text in result and text not in entries)
     return Applied(tuple(result), tuple(overwritten), kept)
 
@@ -193,10 +202,12 @@ def cut(entry: str) -> str:
     return line if len(line) <= SHOWN_CHARS else f"{line[: SHOWN_CHARS - 1]}…"
 
 
-def _full(entries: Sequence[str], taken: int, limit: int, file: str) -> str:
+def _full(entries: Sequence[str], taken: int, limit: int, file: str) -> NotKeptError:
     told = SEPARATOR.join(shown(entry, file) for entry in entries) or "(none)"
-    return (
+    return NotKeptError(
         f"Nothing was saved: it would take {taken:,} of {limit:,} characters. Make room and add in one call: shorten "
         f"or remove what is stale with replace and remove, and add, all in operations. The entries now "
-        f"({usage(entries, limit)}):\n{told}"
+        f"({usage(entries, limit)}):\n{told}",
+        why=f"It no longer fits: {file} would hold {taken:,} characters of {limit:,}.",
+        way=f"Shorten {file}, or have the agent do it",
     )
