@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from atlas_sdk.testing.model_script import Reply, call, say
@@ -45,3 +46,19 @@ def test_a_home_that_is_cloned_takes_the_facts_with_it(
     assert made.returncode == 0, made.stderr
     assert [one["text"] for one in before] == ["Kettlefish are kept on shelf four."]
     assert [(one["text"], one["details"]["key"]) for one in after] == [(before[0]["text"], "kettlefish")]
+
+
+def test_a_cloned_home_holds_no_locks_of_the_other(atlas: AtlasHome) -> None:
+    (atlas.folder / "memory").mkdir(parents=True)
+    (atlas.folder / "memory" / "MEMORY.md").write_text("Tea is at four.\n")
+    (atlas.folder / "memory" / "MEMORY.md.lock").touch()
+    skill = atlas.folder / "skills" / "brew"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: brew\ndescription: Tea.\n---\nBoil.\n")
+    (skill / "uv.lock").write_text("version = 1\n")
+    made = atlas.run("home", "create", "copy", "--clone")
+    folder = Path(json.loads(atlas.run("home", "show", "copy", "--json").stdout)["folder"])
+
+    assert made.returncode == 0, made.stderr
+    assert sorted(one.name for one in (folder / "memory").iterdir()) == ["MEMORY.md"]
+    assert (folder / "skills" / "brew" / "uv.lock").read_text() == "version = 1\n"

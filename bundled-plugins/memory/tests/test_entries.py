@@ -15,7 +15,7 @@ CATS = "Has two cats."
 
 
 def applied(*operations: Operation, to: tuple[str, ...] = (TEA, CATS), limit: int = LIMIT) -> Applied:
-    return apply(to, operations, limit)
+    return apply(to, operations, limit, file="memory/MEMORY.md")
 
 
 def test_entries_are_counted_as_the_prompt_says() -> None:

@@ -126,10 +126,33 @@ async def test_one_that_no_longer_fits_says_so(opened: OpenApp, model: Model, no
         await proposed(app, model)
         notes.write_text("The printer takes only PDF.\n§\n" + "x" * 2_150)
         (one,) = (await ask(app, "memory.proposals"))["proposals"]
-        with pytest.raises(MisuseError, match="Nothing was changed"):
+        with pytest.raises(MisuseError) as refused:
             await ask(app, "memory.approve", id=one["id"])
 
-    assert one["why"] == "It no longer fits."
+    assert one["why"] == "It no longer fits: memory/MEMORY.md would hold 2,204 characters of 2,200."
+    assert str(refused.value) == (
+        "The proposal cannot apply any more. It no longer fits: memory/MEMORY.md would hold 2,204 characters of 2,200. "
+        "Nothing was changed. Shorten memory/MEMORY.md, or have the agent do it, and approve it then, or drop it with "
+        f"atlas memory discard {one['id']}."
+    )
+
+
+async def test_what_else_stands_against_one_is_said_in_words_for_a_person(
+    opened: OpenApp, model: Model, notes: Path, atlas_home: Home
+) -> None:
+    async with opened() as app:
+        await proposed(app, model)
+        (one,) = (await ask(app, "memory.proposals"))["proposals"]
+        put(atlas_home, "memory/USER.md", "Paper is in the hall.")
+        (twice,) = (await ask(app, "memory.proposals"))["proposals"]
+        with pytest.raises(MisuseError, match=r"memory/USER\.md holds .* already") as refused:
+            await ask(app, "memory.approve", id=one["id"])
+        notes.write_text("The printer takes only PDF.\n§\n" + "x" * 2_250)
+        with pytest.raises(MisuseError, match="larger than the whole file") as split:
+            await ask(app, "memory.approve", id=one["id"])
+
+    assert twice["why"] == "memory/USER.md holds 'Paper is in the hall.' already, and a fact is kept in one file."
+    assert not any(word in f"{refused.value} {split.value}" for word in ("Tell the user", "target", "operations"))
 
 
 async def test_a_bots_proposal_is_for_its_own_file(
@@ -172,11 +195,11 @@ OPERATIONS = st.builds(Operation, st.sampled_from(["add", "replace", "remove"]),
 @given(st.lists(TEXTS, unique=True), st.lists(OPERATIONS, min_size=1, max_size=6))
 def test_whatever_may_wait_applies_as_it_would_have(entries: list[str], operations: list[Operation]) -> None:
     try:
-        applied = apply(entries, operations, 1_000)
+        applied = apply(entries, operations, 1_000, file="")
     except ToolError:
         return
     changes = changes_of(operations, applied)
 
     assert not are_gone(changes, entries)
     if changes:
-        assert apply(entries, operations_of(changes), 1_000).entries == applied.entries
+        assert apply(entries, operations_of(changes), 1_000, file="").entries == applied.entries

@@ -27,6 +27,14 @@ def test_a_local_model_is_added_and_is_its_servers_default(tmp_path: Path) -> No
     assert (info.default, info.reasons, info.name) == (True, True, "qwen3:32b")
 
 
+def test_a_window_that_is_not_written_is_not_known(tmp_path: Path) -> None:
+    text = '[[models]]\nprovider = "ollama"\nid = "{}"\n'
+    models = read(tmp_path, text.format("a") + text.format("b") + "context_window = 32768\n")["ollama"].models  # type: ignore[attr-defined]
+    windows = {id: (one.info.context_window, one.info.window_known) for id, one in models.items()}
+
+    assert windows == {"a": (128_000, False), "b": (32_768, True)}
+
+
 def test_a_model_may_take_the_default_from_the_built_in_one(tmp_path: Path) -> None:
     found = read(tmp_path, '[[models]]\nprovider = "openai"\nid = "gpt-7"\ndefault = true\ninput_price = 1.0\n')
     defaults = [one.info.id for one in found["openai"].models.values() if one.info.default]  # type: ignore[attr-defined]

@@ -118,6 +118,7 @@ async def test_a_local_server_is_found_with_its_models(id: Any, ctx: Any) -> Non
 
     assert ready
     assert [(one.id, one.default) for one in provider.models] == [("qwen3:32b", True), ("tiny", False)]
+    assert {one.window_known for one in provider.models} == {id == "vllm"}  # only that one tells it
     assert checked.state == "ok"
 
 

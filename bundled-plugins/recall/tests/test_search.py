@@ -159,6 +159,16 @@ async def test_an_exact_title_is_named_first_and_its_words_find_it_too(library: 
     assert (words.titled[0].id, words.found.exact) == (record.id, False)
 
 
+async def test_what_is_ruled_out_is_not_named_by_its_title_either(library: Any) -> None:
+    await library.talk("the kettle is red", "it is", title="Kettles and pans")
+    await library.talk("hello", title="A red kettle")
+    blue = await library.talk("the lid is blue", title="Kettle lids")
+    either = (await library.search("kettle NOT red OR pans")).titled
+
+    assert [one.id for one in (await library.search("kettle* NOT red")).titled] == [blue.id]
+    assert {one.title for one in either} == {"Kettle lids", "Kettles and pans"}
+
+
 async def test_a_new_title_is_found_and_the_old_one_is_not(library: Any) -> None:
     record = await library.talk("hello", title="Before")
     await library.search("x")

@@ -213,12 +213,39 @@ async def test_a_skill_is_changed_only_after_it_was_loaded_in_the_review(opened:
 
     assert "load the skill brew with use_skill in this review first" in answers[0]
     assert answers[2].startswith("Skill brew updated.")
-    assert "read the file references/times.md" in answers[3]
+    assert "read all of the file references/times.md" in answers[3]
     assert answers[5].startswith("Skill brew updated.")
     assert "deletes no skill" in answers[6]
     assert said.line == "Skill 'brew' updated"
     assert "-Warm the pot." in said.changes[0]["diff"]
     assert "+Oolong: 5 min." in said.changes[0]["diff"]
+
+
+async def test_a_file_that_was_read_in_part_is_not_changed_until_the_windows_cover_it(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        folder = app.home.folder / "skills" / "brew"
+        (folder / "references").mkdir(parents=True)
+        (folder / "SKILL.md").write_text(SKILL, encoding="utf-8")
+        (folder / "references" / "times.md").write_text("Oolong: 4 min.\nSencha: 2 min.", encoding="utf-8")
+
+        def read(file: str, **window: int) -> Reply:
+            return Reply(calls=(call("read_file", {"path": str(folder / file), **window}),))
+
+        warm = {"action": "patch", "name": "brew", "old_string": "Warm", "new_string": "Heat"}
+        times = {**warm, "file_path": "references/times.md", "old_string": "4", "new_string": "5"}
+        id = await start(app)
+        model.provider.add(*rounds(9), "Answer.")
+        steps = [read("SKILL.md", limit=1), manage(warm), read("SKILL.md", offset=2), manage(warm)]
+        steps += [read("references/times.md", offset=2), manage(times), read("references/times.md"), manage(times)]
+        again = {**times, "old_string": "5 min.", "new_string": "5 min.\nAssam: 3 min."}
+        model.provider.add(*steps, manage(again), manage({**times, "old_string": "3", "new_string": "4"}), "Kept.")
+        await turn(app, id, "Make tea.")
+        answers = await results(app)
+
+    changed = [one.startswith("Skill brew updated.") for one in answers]
+    assert changed == [False, False, False, True, False, False, False, True, True, True]
 
 
 @pytest.mark.parametrize("kind", ["routine", "subagent", "review", "plugin"])
@@ -290,6 +317,19 @@ async def test_the_tokens_of_its_calls_are_bounded_by_the_window(opened: OpenApp
         await turn(app, id, "Word 9.")
 
     assert len(model.provider.requests) == 10 + 2
+
+
+async def test_a_model_of_unknown_window_gets_a_budget_of_its_own(opened: OpenApp) -> None:
+    model = Model()
+    model.provider = FakeProvider(models=(ModelInfo("fake-1", default=True, window_known=False),))
+    async with opened(objects={"model": model}) as app:
+        id = await start(app)
+        await talk(app, model, id, 9)
+        many = Reply(calls=rounds(1)[0].calls, usage=ScriptedUsage(input=40_000))
+        model.provider.add(Reply(text=("Answer.",), usage=ScriptedUsage(input=40_000)), many, many, many, many)
+        await turn(app, id, "Word 9.")
+
+    assert len(model.provider.requests) == 10 + 3
 
 
 async def test_hooks_of_the_users_do_not_fire_for_it(opened: OpenApp, model: Model) -> None:

@@ -250,6 +250,7 @@ async def test_plugins_skills_are_left_alone_and_what_atlas_ships_is_copied(
         done = await manage(app, model, {"name": "bake", **patch})
         changed = await app.services.need(SKILLS).use("bake")
         origin = next(row.origin for row in await app.services.need(SKILLS).list() if row.name == "bake")
+        listed = (await ask(app, "skills.list"))["skills"]
         await ask(app, "skills.reset", name="bake")
         reset = await app.services.need(SKILLS).use("bake")
 
@@ -257,6 +258,8 @@ async def test_plugins_skills_are_left_alone_and_what_atlas_ships_is_copied(
     assert done.startswith("Skill bake updated.")
     assert "Preheat the oven." in changed
     assert origin == "atlas"
+    assert [(row["name"], row["edited_copy"]) for row in listed] == [("bake", True), ("video:render", False)]
+    assert str(atlas_home.folder) in listed[0]["folder"]
     assert reset.endswith("Heat the oven.")
     assert shipped.read_text("utf-8") == skill("bake", "Heat the oven.")
     assert len(list((atlas_home.folder / "skills" / ".versions" / "bake").iterdir())) == 1

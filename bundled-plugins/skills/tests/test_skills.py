@@ -260,6 +260,7 @@ async def test_the_list_tells_who_made_each(
     put("torn").write_bytes(b"\xff")
     async with opened(atlas_app, model) as app:
         rows = [row.model_dump(mode="json") for row in await app.services.need(SKILLS).list()]
+        rows[0]["edited_copy"] = True
 
     class Terminal:
         def connect(self) -> Terminal:
@@ -281,5 +282,6 @@ async def test_the_list_tells_who_made_each(
     printed = CliRunner().invoke(app, ["skills", "list", "--json"], obj=Terminal()).stdout
 
     assert "brew  user         never used" in shown
+    assert shown.count("edited copy of what Atlas ships; ") == 1
     assert "cannot be used: SKILL.md is not UTF-8 text." in shown
     assert json.loads(printed) == rows

@@ -55,6 +55,18 @@ def test_the_sums_of_days_models_and_purposes_are_the_total() -> None:
         assert sum(row.input_tokens for row in rows) == 700
 
 
+def test_a_purpose_tells_its_agents_where_more_than_one_asked() -> None:
+    calls = [
+        (spent(0.1, purpose="background_review"), "main"),
+        (spent(0.2, purpose="background_review"), "finance"),
+        (spent(0.5), "main"),
+    ]
+    turns, reviews = summed(calls, days=30, zone=UTC).by_purpose
+
+    assert [(one.name, one.dollars) for one in reviews.by_agent] == [("finance", 0.2), ("main", 0.1)]
+    assert (turns.name, turns.by_agent) == ("turn", ())
+
+
 def test_days_come_newest_first_and_the_rest_by_cost() -> None:
     calls = [spent(0.1, model="cheap"), spent(0.9, model="dear", at=NOON + timedelta(days=1))]
     report = billed(calls, days=30, zone=UTC)

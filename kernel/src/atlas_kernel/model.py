@@ -128,7 +128,7 @@ def _pick(provider: Provider, model: str) -> ModelInfo:
         for info in models:
             if info.id == model:
                 return info
-        return ModelInfo(id=model)  # the provider may have models that Atlas's list does not know yet
+        return ModelInfo(id=model, window_known=False)  # the provider may have models that Atlas does not know yet
     for info in models:
         if info.default:
             return info

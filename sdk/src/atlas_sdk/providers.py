@@ -17,7 +17,8 @@ from .values import Json
 class ModelInfo:
     """A model one may pick. ``context_window`` is in tokens; prices are US dollars per million tokens.
 
-    A price that is not known is None, and a call then costs "unknown", never zero.
+    A price that is not known is None, and a call then costs "unknown", never zero. Where nobody told the window,
+    ``window_known`` is false and ``context_window`` a guess: right for most, and no reason to spend by it.
     """
 
     id: str
@@ -29,6 +30,7 @@ class ModelInfo:
     input_price: float | None = None
     cached_price: float | None = None
     output_price: float | None = None
+    window_known: bool = True
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,10 @@ from .values import Json, whole_json, whole_text
 Arguments: TypeAlias = Mapping[str, Json]
 
 
+ENOUGH = "enough"
+"""The code of a ToolError that tells the model itself to stop trying, so that the loop guards need not."""
+
+
 class ToolError(AtlasError):
     """A tool could not do what the model asked. The message is written for the model: what was not done and why."""
 

@@ -92,7 +92,7 @@ def _clone(terminal: Terminal, origin: Path, made: Path) -> None:
     for item in CLONED:
         found = origin / item
         if found.is_dir():
-            shutil.copytree(found, made / item)
+            shutil.copytree(found, made / item, ignore=_locks)
         elif found.is_file():
             shutil.copy2(found, made / item)
     with terminal.elsewhere(origin).connect() as client:
@@ -101,6 +101,12 @@ def _clone(terminal: Terminal, origin: Path, made: Path) -> None:
         with terminal.elsewhere(made).connect() as client:
             for one in client.request("memory.take", {"known": memory["known"]})["not_taken"]:
                 sys.stderr.write(f"{plain('Not copied: ' + one['known']['text'] + ': ' + one['why'])}\n")
+
+
+def _locks(folder: str, names: list[str]) -> list[str]:
+    """Return the locks in a folder, which are empty: a skill may have a file of packages that ends so."""
+    found = [Path(folder, name) for name in names if name.endswith(".lock")]
+    return [one.name for one in found if one.is_file() and not one.stat().st_size]
 
 
 @home.command("use")

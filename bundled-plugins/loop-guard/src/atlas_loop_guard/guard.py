@@ -11,7 +11,7 @@ from atlas_sdk.hooks import ModelGo, Stage, ToolGo, ToolRequest, TurnGo, TurnReq
 from atlas_sdk.messages import Message, TextPart, ToolResultPart
 from atlas_sdk.providers import Emit, ModelReply, ModelRequest
 from atlas_sdk.records import Turn
-from atlas_sdk.tools import ToolError, ToolResult
+from atlas_sdk.tools import ENOUGH, ToolError, ToolResult
 
 from .steps import DEAF, REFUSALS, Steps, alike
 
@@ -71,7 +71,8 @@ class LoopGuard:
         try:
             result = await go(request)
         except AtlasError as error:
-            if why := steps.ended(tool.name, arguments, str(error), failed=True, changes=changes):
+            why = steps.ended(tool.name, arguments, str(error), failed=True, changes=changes)
+            if why and error.code != ENOUGH:
                 # The same error, so that a refusal of the gate stays one in the ledger.
                 error.hint = f"{error.hint} {WARNING.format(why=why)}".strip()
             raise

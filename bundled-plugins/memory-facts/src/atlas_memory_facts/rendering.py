@@ -59,6 +59,12 @@ def line_of(value: str) -> str:
     return line if len(line) <= VALUE_CHARS else f"{line[: VALUE_CHARS - 1]}…"
 
 
+def readable(text: str) -> str:
+    """Return a value as a model may read it anywhere: of one that looks like an attack, only that it is there."""
+    why = _why_blocked(text)
+    return f"[BLOCKED: {why} The user can archive it.]" if why else text
+
+
 def tokens(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few: scripts beyond Latin take one a letter."""
     plain = sum(1 for one in text if ord(one) < 128)
@@ -90,11 +96,16 @@ def _screened(text: str, sheet: Sheet) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=_KEPT_SCREENED)
 def _shown(line: str, file: str) -> str:
+    bare = line.removeprefix("- ").strip()
+    if why := _why_blocked(bare):
+        return f"- [BLOCKED: {why} The entry is in {file} and can be archived.]"
+    return _FENCE.sub("‹", line)
+
+
+@lru_cache(maxsize=_KEPT_SCREENED)
+def _why_blocked(text: str) -> str:
     from atlas_sdk.screening import screen
 
-    bare = line.removeprefix("- ").strip()
-    if bare and (found := screen(bare)):
-        return f"- [BLOCKED: {found.said} The entry is in {file} and can be archived.]"
-    return _FENCE.sub("‹", line)
+    found = screen(text) if text else None
+    return found.said if found else ""

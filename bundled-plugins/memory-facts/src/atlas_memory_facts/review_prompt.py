@@ -10,6 +10,7 @@ from atlas_sdk.messages import Message
 
 from .facts import Fact
 from .operations import NOTHING
+from .rendering import readable
 
 SYSTEM = f"""You keep the long-term memory of a personal agent. You are given what a person said since the last \
 review, and the facts that are kept. Consolidate the memory.
@@ -45,7 +46,7 @@ def prompt(messages: Sequence[tuple[Message, str]], known: Sequence[Fact]) -> st
                 "id": one.id,
                 "category": one.category,
                 "key": one.key,
-                "value": one.value,
+                "value": readable(one.value),
                 "updated_at": _time(one.said_at),
             }
         )

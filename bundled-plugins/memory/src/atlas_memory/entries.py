@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
 from atlas_sdk.messages import whole
+from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 
 SEPARATOR = "\n§\n"
@@ -20,6 +21,15 @@ _MARK = re.compile(r"^[ \t]*§[ \t]*$", re.MULTILINE)
 _EVEN = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′", "'"), **dict.fromkeys("‐‑‒–—―−", "-")})
 
 Action: TypeAlias = Literal["add", "replace", "remove"]
+
+
+class NotKeptError(ToolError):
+    """A change that cannot be kept. The message is for the model; a person reads ``why``, and ``way``, the way out."""
+
+    def __init__(self, message: str, *, why: str, way: str) -> None:
+        super().__init__(message)
+        self.why = why
+        self.way = way
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,17 @@ def usage(entries: Sequence[str], limit: int) -> str:
     return f"{taken * 100 // limit}% — {taken:,}/{limit:,} chars"
 
 
-def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -> Applied:
-    """Apply operations to a copy, all or none, and check the limit on the result. Raises ToolError."""
+def shown(entry: str, file: str) -> str:
+    """Return an entry as the model may read it: of one that looks like an attack, only that it is in a file."""
+    found = screen(entry)
+    return f"[BLOCKED: {found.said} The entry is in {file} and can be removed there.]" if found else entry
+
+
+def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int, *, file: str) -> Applied:
+    """Apply operations to a copy, all or none, and check the limit on the result. Raises ToolError.
+
+    The model reads the refusal, which names entries of the ``file`` as it is shown them.
+    """
     result, overwritten, added = list(entries), list[Overwritten](), list[str]()
     for number, operation in enumerate(operations, 1):
         where = f"Operation {number} ({operation.action})" if len(operations) > 1 else f"The {operation.action}"
@@ -93,7 +112,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -
                 result.append(content)
                 added.append(content)
             continue
-        at = _find(result, normal(operation.old_text), where, kept=entries)
+        at = _find(result, normal(operation.old_text), where, kept=entries, file=file)
         old = result[at]
         if operation.action == "remove":
             del result[at]
@@ -107,7 +126,7 @@ def apply(entries: Sequence[str], operations: Sequence[Operation], limit: int) -
             overwritten.append(Overwritten(number, old, content))
     taken = size(result)
     if taken > limit and taken >= size(entries) and result != list(entries):
-        raise ToolError(_full(entries, taken, limit))
+        raise _full(entries, taken, limit, file)
     kept = tuple(text for text in dict.fromkeys(added) if text in result and text not in entries)
     return Applied(tuple(result), tuple(overwritten), kept)
 
@@ -119,8 +138,10 @@ def _check_content(content: str, where: str) -> None:
         raise ToolError(f"Nothing was saved. {where} holds a line of only §, which separates entries: one entry each.")
 
 
-def _find(entries: Sequence[str], piece: str, where: str, *, kept: Sequence[str]) -> int:
+def _find(entries: Sequence[str], piece: str, where: str, *, kept: Sequence[str], file: str) -> int:
     """Return which entry a piece means: an equal one, one that holds it, one that holds it but for typography.
+
+    The last is one that is blocked and shown so: by its words the model cannot name it.
 
     A refusal undoes the whole call, so it names as there only what is ``kept`` in the file.
     """
@@ -132,6 +153,7 @@ def _find(entries: Sequence[str], piece: str, where: str, *, kept: Sequence[str]
         [at for at, entry in enumerate(entries) if piece in entry],
         [at for at, entry in enumerate(evened) if entry == even],
         [at for at, entry in enumerate(evened) if even in entry],
+        [at for at, entry in enumerate(entries) if piece == shown(entry, file)],
     )
     for found in ways:
         texts = {entries[at] for at in found}
@@ -139,13 +161,14 @@ def _find(entries: Sequence[str], piece: str, where: str, *, kept: Sequence[str]
             return found[0]
         if texts:
             named = "\n".join(
-                f"- {cut(entries[at])}{'' if entries[at] in kept else ' (of this call, not saved)'}" for at in found
+                f"- {_named(entries[at], file)}{'' if entries[at] in kept else ' (of this call, not saved)'}"
+                for at in found
             )
             raise ToolError(
                 f"Nothing was saved. {where}: {len(texts)} entries hold {piece[:SHOWN_CHARS]!r}. "
                 f"Give a longer piece that only one of them has:\n{named}"
             )
-    raise ToolError(f"Nothing was saved. {where}: no entry holds {piece[:SHOWN_CHARS]!r}.{_closest(kept, even)}")
+    raise ToolError(f"Nothing was saved. {where}: no entry holds {piece[:SHOWN_CHARS]!r}.{_closest(kept, even, file)}")
 
 
 def evened_out(text: str) -> str:
@@ -153,7 +176,7 @@ def evened_out(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).translate(_EVEN).split())
 
 
-def _closest(entries: Sequence[str], piece: str) -> str:
+def _closest(entries: Sequence[str], piece: str, file: str) -> str:
     if not entries:
         return " There are no entries."
     low = piece.lower()
@@ -165,7 +188,12 @@ def _closest(entries: Sequence[str], piece: str) -> str:
         return shared + SequenceMatcher(None, low[:400], other[:400], autojunk=False).ratio()
 
     named = sorted(entries, key=likeness, reverse=True)[:CLOSEST]
-    return " The closest are:\n" + "\n".join(f"- {cut(entry)}" for entry in named)
+    return " The closest are:\n" + "\n".join(f"- {_named(entry, file)}" for entry in named)
+
+
+def _named(entry: str, file: str) -> str:
+    text = shown(entry, file)
+    return cut(entry) if text == entry else text
 
 
 def cut(entry: str) -> str:
@@ -174,10 +202,12 @@ def cut(entry: str) -> str:
     return line if len(line) <= SHOWN_CHARS else f"{line[: SHOWN_CHARS - 1]}…"
 
 
-def _full(entries: Sequence[str], taken: int, limit: int) -> str:
-    shown = SEPARATOR.join(entries) or "(none)"
-    return (
+def _full(entries: Sequence[str], taken: int, limit: int, file: str) -> NotKeptError:
+    told = SEPARATOR.join(shown(entry, file) for entry in entries) or "(none)"
+    return NotKeptError(
         f"Nothing was saved: it would take {taken:,} of {limit:,} characters. Make room and add in one call: shorten "
         f"or remove what is stale with replace and remove, and add, all in operations. The entries now "
-        f"({usage(entries, limit)}):\n{shown}"
+        f"({usage(entries, limit)}):\n{told}",
+        why=f"It no longer fits: {file} would hold {taken:,} characters of {limit:,}.",
+        way=f"Shorten {file}, or have the agent do it",
     )

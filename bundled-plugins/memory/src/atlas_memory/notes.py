@@ -23,7 +23,7 @@ from atlas_sdk.screening import screen
 from atlas_sdk.tools import ToolError
 from atlas_sdk.whole_file import write_whole
 
-from .entries import Applied, Operation, apply, cut, normal, parse, render, size
+from .entries import Applied, NotKeptError, Operation, apply, cut, normal, parse, render, size
 from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside
 from .guidance import GUIDANCE
 from .places import MAIN, Place, every_place, has_memory, notes_of, place_of
@@ -34,7 +34,7 @@ from .snapshot import block, without_profile
 NAME = "notes"
 
 
-class ElsewhereError(ToolError):
+class ElsewhereError(NotKeptError):
     """What would be added is in the other file. What it says is of that file's entries."""
 
 
@@ -140,7 +140,7 @@ class Notes:
         text = read_text(file) or ""
         entries = parse(text)
         self._guard(place, file, text, entries, operations)
-        applied = apply(entries, operations, self._limit(place, entries))
+        applied = apply(entries, operations, self._limit(place, entries), file=place.name)
         self._only_here(place, applied.added, MAIN)
         return applied
 
@@ -154,7 +154,7 @@ class Notes:
             if still is not None:
                 still(entries)
             self._guard(place, file, text, entries, operations)
-            applied = apply(entries, operations, self._limit(place, entries))
+            applied = apply(entries, operations, self._limit(place, entries), file=place.name)
             if not applied.changes:
                 return Written(entries, applied)
             self._only_here(place, applied.added, agent)
@@ -185,11 +185,13 @@ class Notes:
             copy = set_aside(file, text, self._clock.now()).name
         except OSError as error:
             raise cannot_write(file, error) from error
-        raise ToolError(
+        raise NotKeptError(
             f"Refusing to write {file.name}: it holds an entry larger than the whole store's char limit "
             f"({longest:,} of {place.limit:,}), as when text was added without § lines. A copy is at {copy}. "
             f"Tell the user to split the text in {file} into entries separated by lines of only §, or to move it "
-            "out. Only add works until then."
+            "out. Only add works until then.",
+            why=f"{place.name} holds an entry larger than the whole file may be: text was added without § lines.",
+            way=f"Split the text in {file} into entries separated by lines of only §; a copy is at {copy}",
         )
 
     def _only_here(self, place: Place, added: Sequence[str], agent: str) -> None:
@@ -198,7 +200,9 @@ class Notes:
             if other := self._elsewhere(place, text, agent):
                 raise ElsewhereError(
                     f"Nothing was saved: {other.name} holds {cut(text)!r} already, and a fact is kept in one file. "
-                    f"To move it, remove it there first (target {'user' if other.about == 'user' else 'memory'})."
+                    f"To move it, remove it there first (target {'user' if other.about == 'user' else 'memory'}).",
+                    why=f"{other.name} holds {cut(text)!r} already, and a fact is kept in one file.",
+                    way=f"Take it out of {other.name}",
                 )
 
     def _elsewhere(self, place: Place, text: str, agent: str) -> Place | None:
@@ -305,7 +309,7 @@ class Notes:
             return found.said
         operations = [Operation("add", one) for one in (*more, text)]
         try:
-            apply(entries, operations, self._limit(place, entries))
+            apply(entries, operations, self._limit(place, entries), file=place.name)
         except ToolError:
             return f"It does not fit into {place.name}, which holds {place.limit:,} characters."
         return ""

@@ -15,10 +15,12 @@ from atlas_sdk.services import Services
 from atlas_sdk.services.store import STORE, Reading, Row, Transaction
 from atlas_sdk.tools import ToolError
 
-from .entries import Applied, Operation
+from .entries import Applied, NotKeptError, Operation
 from .notes import Notes
 from .places import USER, Place, notes_of
 
+CHANGED = "An entry it changes is no longer as it was."
+NOBODYS = "The agent it is for has no notes."
 SHORTEST_ID = 4
 """So much of an id is a beginning of it and no slip."""
 
@@ -111,11 +113,11 @@ class Proposals:
 
         def still(entries: Sequence[str]) -> None:
             if are_gone(proposal.changes, entries):
-                raise ToolError("an entry it changes is no longer as it was")
+                raise ToolError(CHANGED)
 
         try:
             if place is None:
-                raise ToolError("the agent it is for has no notes")
+                raise ToolError(NOBODYS)
             written = await self._notes.write(
                 place,
                 operations_of(proposal.changes),
@@ -123,6 +125,8 @@ class Proposals:
                 call=f"proposal {id}",
                 still=still,
             )
+        except NotKeptError as error:
+            raise _cannot(id, error.why, way=error.way) from error
         except ToolError as error:
             raise _cannot(id, str(error)) from error
         await self._delete(id)
@@ -176,16 +180,15 @@ class Proposals:
     def _judged(self, proposal: Proposal) -> Proposal:
         place = _place(proposal.file)
         if place is None:
-            return proposal.model_copy(update={"why": "The agent it is for has no notes."})
+            return proposal.model_copy(update={"why": NOBODYS})
         try:
             entries = self._notes.read(place)
             if are_gone(proposal.changes, entries):
-                return proposal.model_copy(update={"why": "An entry it changes is no longer as it was."})
+                return proposal.model_copy(update={"why": CHANGED})
             self._notes.check(place, operations_of(proposal.changes))
-        except ToolError as error:
-            said = "It no longer fits." if "would take" in str(error) else str(error)
-            return proposal.model_copy(update={"why": said})
-        except StorageError as error:
+        except NotKeptError as error:
+            return proposal.model_copy(update={"why": error.why})
+        except (ToolError, StorageError) as error:
             return proposal.model_copy(update={"why": str(error)})
         return proposal
 
@@ -240,9 +243,9 @@ def _proposal(row: Row) -> Proposal:
     )
 
 
-def _cannot(id: str, why: str) -> MisuseError:
+def _cannot(id: str, why: str, *, way: str = "") -> MisuseError:
     return MisuseError(
-        f"The proposal cannot apply any more: {why.rstrip('.')}. Nothing was changed.",
-        hint=f"Drop it with atlas memory discard {id}.",
+        f"The proposal cannot apply any more. {why} Nothing was changed.",
+        hint=f"{way + ', and approve it then, or drop' if way else 'Drop'} it with atlas memory discard {id}.",
         code="proposal_stale",
     )

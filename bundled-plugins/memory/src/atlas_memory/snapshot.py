@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas_sdk.screening import screen
-
-from .entries import SEPARATOR, usage
+from .entries import SEPARATOR, shown, usage
 from .places import USER, Place
 
 _RULE = "═" * 46
@@ -19,15 +17,15 @@ def block(place: Place, entries: Sequence[str]) -> str:
     """Return a file's part of the snapshot; empty where there are no entries."""
     if not entries:
         return ""
-    shown, room = list[str](), place.limit * _TIMES
+    lines, room = list[str](), place.limit * _TIMES
     for at, entry in enumerate(entries):
-        text = _shown(place, entry)
+        text = shown(entry, place.name)
         if len(text) > room:
-            shown.append(f"[{len(entries) - at} more entries are left out: {place.name} is far over its limit]")
+            lines.append(f"[{len(entries) - at} more entries are left out: {place.name} is far over its limit]")
             break
         room -= len(text)
-        shown.append(text)
-    return f"{_RULE}\n{place.title} [{usage(entries, place.limit)}]\n{_RULE}\n{SEPARATOR.join(shown)}"
+        lines.append(text)
+    return f"{_RULE}\n{place.title} [{usage(entries, place.limit)}]\n{_RULE}\n{SEPARATOR.join(lines)}"
 
 
 def without_profile(instructions: str) -> str:
@@ -38,8 +36,3 @@ def without_profile(instructions: str) -> str:
     # The last heading of the notes: an entry that looks like one must not end what is cut.
     end = instructions.rfind(_NOTES)
     return f"{instructions[:start]}{instructions[end:]}" if end > start else instructions[:start].rstrip()
-
-
-def _shown(place: Place, entry: str) -> str:
-    found = screen(entry)
-    return f"[BLOCKED: {found.said} The entry is in {place.name} and can be removed there.]" if found else entry

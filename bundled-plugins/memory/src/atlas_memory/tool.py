@@ -10,11 +10,12 @@ from atlas_sdk.messages import TextPart
 from atlas_sdk.records import Conversation
 from atlas_sdk.screening import screen
 from atlas_sdk.services.conversations import CONVERSATIONS
-from atlas_sdk.tools import Arguments, Tool, ToolError, ToolHost, ToolResult
+from atlas_sdk.tools import ENOUGH, Arguments, Tool, ToolError, ToolHost, ToolResult
 
-from .entries import Action, Operation, normal, usage
+from .entries import Action, Operation, normal, shown, usage
 from .notes import ElsewhereError, Written
 from .places import Place, has_memory, place_of
+from .proposals import Change
 from .provenance import Provenance
 from .slot import Slot
 
@@ -70,7 +71,9 @@ def memory_tool(slot: Slot) -> Tool:
         except AtlasError as error:
             count += 1
             failures[host.conversation] = (turn, count)
-            raise ToolError(f"{error}{_STOP if count >= FAILURES else ''}") from error
+            if count >= FAILURES:
+                raise ToolError(f"{error}{_STOP}", code=ENOUGH) from error
+            raise ToolError(str(error)) from error
         failures.pop(host.conversation, None)
         return ToolResult((TextPart(text=said, trust="agent", source="memory"),))
 
@@ -111,7 +114,7 @@ async def _change(slot: Slot, arguments: Arguments, host: ToolHost) -> str:
         if not id:
             return "Nothing to change: the memory holds it so already.\nDo not repeat it."
         said = f"the whole call waits for the user ({id}). {why}".rstrip()
-        card = [line for change in await slot.proposals.changes(id) for line in change.lines()]
+        card = [line for change in await slot.proposals.changes(id) for line in _card(change, place)]
         return "\n".join([f"Proposed, not applied: {said}", *card, "Do not repeat it."])
     if guests and place.about == "user" and any(one.action != "add" for one in operations):
         raise ToolError(NOT_HERE)
@@ -200,6 +203,11 @@ def _operation(given: Any, number: int) -> Operation:
     return Operation(action, normal(str(content)), normal(str(given.get("old_text") or "")))
 
 
+def _card(change: Change, place: Place) -> list[str]:
+    """Return what a change is as the model may read it; people are shown all of it where they decide."""
+    return change.model_copy(update={"leaves": shown(change.leaves, place.name)}).lines()
+
+
 def _said(target: str, place: Place, operations: Sequence[Operation], written: Written) -> str:
     count = len(written.entries)
     full = f"{target}: {usage(written.entries, place.limit)}, {count} {'entry' if count == 1 else 'entries'}."
@@ -207,6 +215,8 @@ def _said(target: str, place: Place, operations: Sequence[Operation], written: W
         return f"Nothing to change: it was there already. {full}\nThis update is complete — do not repeat it."
     lines = [f"Applied {len(operations)} operation(s). {full}"]
     for one in written.applied.overwritten:
-        lines.append(f"{'Replaced' if one.now else 'Removed'} by operation {one.operation}: {one.text}")
+        lines.append(
+            f"{'Replaced' if one.now else 'Removed'} by operation {one.operation}: {shown(one.text, place.name)}"
+        )
     lines.append("Write saved. This update is complete — do not repeat it.")
     return "\n".join(lines)

@@ -72,7 +72,7 @@ class Endpoint:
         known = self.models.get(id)
         if known is not None:
             return known
-        return Model(ModelInfo(id, sees_images=not self.local, reasons=_seems_to_reason(self, id)))
+        return Model(ModelInfo(id, sees_images=not self.local, reasons=_seems_to_reason(self, id), window_known=False))
 
 
 def _seems_to_reason(endpoint: Endpoint, model: str) -> bool:
@@ -100,6 +100,7 @@ def _model(
     return Model(info, price, max_output_tokens)
 
 
+UNKNOWN_WINDOW = ModelInfo("").context_window
 OPENAI_WINDOW = 1_050_000
 MILLION = 1_000_000
 GEMINI_WINDOW = 1_048_576

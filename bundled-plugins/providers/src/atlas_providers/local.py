@@ -6,7 +6,7 @@ from typing import Any
 
 from atlas_sdk.providers import ModelInfo
 
-from .catalog import Endpoint, Model
+from .catalog import UNKNOWN_WINDOW, Endpoint, Model
 from .get_json import get_json
 
 PROBE_SECONDS = 0.3
@@ -14,9 +14,6 @@ PROBE_SECONDS = 0.3
 
 OWNERS = {"vllm": "vllm", "llamacpp": "llamacpp"}
 """Who such a server says owns its models, which tells it from another program on a common port."""
-
-
-UNKNOWN_WINDOW = ModelInfo("").context_window
 
 
 async def list_models(endpoint: Endpoint) -> tuple[ModelInfo, ...] | None:
@@ -44,7 +41,8 @@ def _info(name: Any, window: Any) -> ModelInfo | None:
     """Read a row; only vLLM says how long a context its model takes."""
     if not isinstance(name, str) or not name:
         return None
-    return ModelInfo(name, name, context_window=window if isinstance(window, int) else UNKNOWN_WINDOW)
+    known = isinstance(window, int) and window > 0
+    return ModelInfo(name, name, context_window=window if known else UNKNOWN_WINDOW, window_known=known)
 
 
 def with_found(endpoint: Endpoint, found: tuple[ModelInfo, ...]) -> Endpoint:

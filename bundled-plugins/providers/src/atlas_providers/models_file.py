@@ -15,7 +15,7 @@ from atlas_sdk.providers import ModelInfo
 from atlas_sdk.refusals import refusal
 from atlas_sdk.regular_file import read_regular_text
 
-from .catalog import BUILT_IN, Endpoint, Model
+from .catalog import BUILT_IN, UNKNOWN_WINDOW, Endpoint, Model
 from .price import Price
 
 FILE_NAME = "models.toml"
@@ -35,7 +35,7 @@ class ModelEntry(_Strict):
     id: str = Field(min_length=1)
     name: str = ""
     default: bool = False
-    context_window: int = Field(default=128_000, gt=0)
+    context_window: int | None = Field(default=None, gt=0)
     max_output_tokens: int | None = Field(default=None, gt=0)
     sees_images: bool = False
     reasons: bool = False
@@ -133,8 +133,8 @@ def _endpoint(id: str, entry: ProviderEntry, known: Mapping[str, Endpoint], path
 
 def _model(entry: ModelEntry) -> Model:
     info = ModelInfo(
-        entry.id, entry.name or entry.id, entry.default, entry.context_window, entry.sees_images, entry.reasons,
-        entry.input_price, entry.cached_price, entry.output_price,
+        entry.id, entry.name or entry.id, entry.default, entry.context_window or UNKNOWN_WINDOW, entry.sees_images,
+        entry.reasons, entry.input_price, entry.cached_price, entry.output_price, entry.context_window is not None,
     )  # fmt: skip
     return Model(info, Price(entry.input_price, entry.output_price, entry.cached_price), entry.max_output_tokens)
 

@@ -5,23 +5,35 @@ from __future__ import annotations
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.store import Reading
 
-from .index import title_key
+from .index import PLACE_BITS, title_key
 from .query import Query
 from .search import Scope
 
 MOST = 5
+_OF_IT = f"rowid BETWEEN r.no << {PLACE_BITS} AND ((r.no + 1) << {PLACE_BITS}) - 1"
+"""Which rows of the index are messages of the conversation ``r``."""
 
 
 def titled(reading: Reading, query: Query, text: str, scope: Scope) -> tuple[tuple[Conversation, ...], bool]:
-    """Return the conversations whose title is the query, else those whose title has all its words, and which it was."""
+    """Return the conversations whose title is the query, else those whose title has all its words, and which it was.
+
+    One that holds what the query rules out, in its title or in a message, is none of the second.
+    """
     exact = _read(reading, scope, "r.title = :key AND r.title != ''", key=title_key(text.strip().strip('"')))
     if exact:
         return exact, True
     if not query.alternatives:
         return (), False
-    match = " OR ".join(f"({one.match()})" for one in query.alternatives)
-    inside = "r.no IN (SELECT rowid FROM recall_title WHERE recall_title MATCH :match)"
-    return _read(reading, scope, inside, match=match), False
+    found: dict[str, Conversation] = {}
+    for one in query.alternatives:
+        inside = "r.no IN (SELECT rowid FROM recall_title WHERE recall_title MATCH :match)"
+        values = {"match": one.match()}
+        if one.without:
+            inside += f" AND NOT EXISTS (SELECT 1 FROM recall_text WHERE recall_text MATCH :barred AND {_OF_IT})"
+            values["barred"] = " OR ".join(term.match for term in one.without)
+        found.update((record.id, record) for record in _read(reading, scope, inside, **values))
+    newest = sorted(found.values(), key=lambda record: record.id, reverse=True)
+    return tuple(newest[:MOST]), False
 
 
 def _read(reading: Reading, scope: Scope, where: str, **values: str) -> tuple[Conversation, ...]:

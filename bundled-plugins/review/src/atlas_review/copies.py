@@ -70,8 +70,8 @@ class Copies:
         for turn in await store.find(Turn, conversation=copy):
             for call in await store.find(ModelCall, turn=turn.id, purpose=PURPOSE):
                 review.recall(call)
-        for name, arguments in succeeded(await store.find(Message, conversation=copy)):
-            review.note(name, arguments, Path(conversation.folder))
+        for name, arguments, said in succeeded(await store.find(Message, conversation=copy)):
+            review.note(name, arguments, Path(conversation.folder), said)
         return review
 
     async def next_words(self, review: Review) -> str:
@@ -99,6 +99,5 @@ class Copies:
         )
 
     async def _budget(self, conversation: Conversation) -> int:
-        provider, model = await self._services.need(MODELS).choose(conversation.provider, conversation.model)
-        known = any(one.id == model.id for one in provider.models)
-        return token_budget(model.context_window if known else None)
+        _, model = await self._services.need(MODELS).choose(conversation.provider, conversation.model)
+        return token_budget(model.context_window if model.window_known else None)

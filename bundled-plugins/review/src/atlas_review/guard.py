@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .reviews import Reviews
 
 REFUSED = "Not run: a background review may only use {allowed}. Go on with these, or end with what you have."
-UNREAD = "Not changed: load the skill {name} with use_skill in this review first. What was seen before does not count."
-UNREAD_FILE = "Not changed: read the file {file} of the skill {name} with read_file in this review first."
+UNREAD = "Not changed: load the skill {name} with use_skill in this review first. Seen before or in part is not enough."
+UNREAD_FILE = "Not changed: read all of the file {file} of the skill {name} with read_file in this review first."
 NO_DELETING = "Not changed: a review deletes no skill. Patch it, or leave it to the user."
 
 
@@ -43,7 +43,7 @@ class GuardHook:
             await self._check(review, arguments["operations"])
         result = await go(request)
         if not result.is_error:
-            review.note(name, arguments, Path(request.conversation.folder))
+            review.note(name, arguments, Path(request.conversation.folder), result.content)
         return result
 
     async def _check(self, review: Review, operations: list[dict[str, Any]]) -> None:
@@ -57,7 +57,7 @@ class GuardHook:
                     raise ToolError(NO_DELETING)
                 case _ if name not in made:
                     path = await self._file(review, name, file)
-                    known = path is not None and path.resolve() in review.read
+                    known = path is not None and review.reading.is_whole(path.resolve())
                     if file == "SKILL.md" or path is None or not path.exists():
                         if name not in review.loaded and not known:
                             raise ToolError(UNREAD.format(name=name))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from atlas_sdk.messages import Message, TextPart, ToolResultPart
+from atlas_sdk.messages import ImagePart, Message, TextPart, ToolResultPart
 from atlas_sdk.services.skills import SkillChange
 from atlas_sdk.values import Json, read_json
 
@@ -32,15 +32,15 @@ class MemoryWrite:
     added: tuple[str, ...] = ()
 
 
-def succeeded(messages: Sequence[Message]) -> Iterator[tuple[str, Any]]:
-    """Yield the calls in a review's own messages that ended well: each tool's name and its arguments."""
+def succeeded(messages: Sequence[Message]) -> Iterator[tuple[str, Any, tuple[TextPart | ImagePart, ...]]]:
+    """Yield the calls in a review's own messages that ended well: each tool's name, its arguments and what it said."""
     asked: dict[str, tuple[str, str]] = {}
     for message in messages:
         asked.update({call.call: (call.name, call.arguments) for call in message.calls()})
         for part in message.parts:
             if isinstance(part, ToolResultPart) and part.call in asked and not part.is_error:
                 name, arguments = asked[part.call]
-                yield name, read_json(arguments or "{}")  # it ran, so it was read before
+                yield name, read_json(arguments or "{}"), part.content  # it ran, so it was read before
 
 
 def skill_changes(
@@ -52,7 +52,7 @@ def skill_changes(
     skill there is whose it is.
     """
     made: dict[str, Literal["created", "updated"]] = {}
-    for name, arguments in succeeded(messages):
+    for name, arguments, _ in succeeded(messages):
         for one in arguments["operations"] if name == SKILL_TOOL else ():
             made.setdefault(one["name"], "created" if one["action"] == "create" else "updated")
     told = {one.name for one in known}

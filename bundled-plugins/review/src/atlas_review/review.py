@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from atlas_sdk.messages import ImagePart, TextPart
 from atlas_sdk.records import ModelCall
 
 from .counts import SKILL_TOOL, Due
+from .reading import Reading
 
 READS = ("use_skill", "read_file", "find_files")
 MOST_CALLS = 16
@@ -37,7 +40,7 @@ class Review:
     tokens: int = 0
     spent: bool = False
     loaded: set[str] = field(default_factory=set)
-    read: set[Path] = field(default_factory=set)
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -57,12 +60,12 @@ class Review:
         elif call.state != "failed":
             self.tokens += self.last_tokens  # cut short it was charged, and it read what the one before it had read
 
-    def note(self, tool: str, arguments: Any, folder: Path) -> None:
-        """Take note of what a tool did: what was loaded and read may be changed."""
+    def note(self, tool: str, arguments: Any, folder: Path, said: Sequence[TextPart | ImagePart]) -> None:
+        """Take note of what a tool did and said: what was loaded, or read whole, may be changed."""
         if tool == "use_skill":
             self.loaded.add(str(arguments["name"]).strip().removeprefix("/"))
         elif tool == "read_file":
-            self.read.add((folder / Path(str(arguments["path"])).expanduser()).resolve())
+            self.reading.take((folder / Path(str(arguments["path"])).expanduser()).resolve(), said)
         elif tool == SKILL_TOOL:
             self.loaded |= {one["name"] for one in arguments["operations"] if one["action"] == "create"}
 

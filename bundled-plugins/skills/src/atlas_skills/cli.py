@@ -27,10 +27,11 @@ def list_(context: typer.Context, json: Json = False) -> None:
     width = max((len(name) for name in names), default=0)
     for name, row in zip(names, rows, strict=True):
         said = f"cannot be used: {row['why']}" if row["why"] else words(row["description"], _SHOWN_CHARS)
-        trial = "on trial; " if row["on_trial"] else ""
+        marks = {"edited copy of what Atlas ships; ": row.get("edited_copy"), "on trial; ": row["on_trial"]}
+        marked = "".join(mark for mark, there in marks.items() if there)
         print(
             one_line(
-                f"{name:<{width}}  {row['origin']:<11}  {_used(row):<38}  {trial}{' '.join(said.split())}".rstrip()
+                f"{name:<{width}}  {row['origin']:<11}  {_used(row):<38}  {marked}{' '.join(said.split())}".rstrip()
             )
         )
     if not rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 from pydantic import BaseModel, ConfigDict
 
 from atlas_sdk.methods import Caller, Method
@@ -66,12 +68,22 @@ class SkillDone(BaseModel):
     version: str = ""
 
 
+def _in_force(rows: Sequence[SkillRow], added: Set[str]) -> tuple[SkillRow, ...]:
+    """Return the rows without what Atlas ships and the home has a copy of, which is marked; ``added`` are plugins'."""
+    mine = {row.name for row in rows if not row.bot and row.folder not in added}
+    shipped = [row for row in rows if row.origin == "atlas" and row.folder in added and row.name in mine]
+    copied = {row.name for row in shipped}
+    kept = [row for row in rows if row not in shipped]
+    return tuple(row.model_copy(update={"edited_copy": not row.bot and row.name in copied}) for row in kept)
+
+
 def methods(library: Library) -> list[Method]:
     """Return the methods."""
     keeper = Keeper(library)
 
     async def list_(params: Nothing, caller: Caller) -> SkillRows:
-        return SkillRows(skills=await library.list())
+        rows = await library.list()
+        return SkillRows(skills=_in_force(rows, {str(one.folder) for one in library.known() if one.plugin}))
 
     async def versions(params: SkillVersionsWanted, caller: Caller) -> SkillVersions:
         found = await keeper.versions(params.name, params.bot, diff=params.diff)

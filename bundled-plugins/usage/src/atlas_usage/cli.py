@@ -37,6 +37,8 @@ def usage(
         width = max(len(row["name"]) for row in report[key])
         for row in report[key]:
             print(plain(f"  {row['name']:<{width}}  {_line(row)}"))
+            for one in row.get("by_agent", ()):
+                print(plain(f"    {one['name']}: {_line(one)}"))
     sources = ", ".join(f"{count} {SAID[source]}" for source, count in total["sources"].items())
     print(plain(f"\nWhere the costs come from (calls): {sources}."))
 

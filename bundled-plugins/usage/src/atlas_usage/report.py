@@ -44,6 +44,12 @@ class Sum(BaseModel):
     sources: dict[str, int]
 
 
+class PurposeSum(Sum):
+    """The sum of one purpose. ``by_agent`` tells it by agent, and is empty where one alone asked."""
+
+    by_agent: tuple[Sum, ...] = ()
+
+
 class Report(BaseModel):
     """The sums of the days asked for, and of all of them together."""
 
@@ -51,7 +57,7 @@ class Report(BaseModel):
     total: Sum
     by_day: tuple[Sum, ...]
     by_model: tuple[Sum, ...]
-    by_purpose: tuple[Sum, ...]
+    by_purpose: tuple[PurposeSum, ...]
     by_agent: tuple[Sum, ...]
 
 
@@ -94,6 +100,7 @@ def summed(calls: Iterable[tuple[ModelCall, str]], *, days: int, zone: tzinfo | 
     by_model: dict[str, _Counter] = {}
     by_purpose: dict[str, _Counter] = {}
     by_agent: dict[str, _Counter] = {}
+    agents: dict[str, dict[str, _Counter]] = {}
     for call, agent in calls:
         if call.state in ("open", "failed") and not call.usage.input_tokens:
             continue  # it reached no model, and nobody charges for it; one cut short is charged, who knows how much
@@ -101,15 +108,20 @@ def summed(calls: Iterable[tuple[ModelCall, str]], *, days: int, zone: tzinfo | 
         model = f"{call.provider}/{call.model}"
         for counters, name in ((by_day, day), (by_model, model), (by_purpose, call.purpose), (by_agent, agent)):
             counters.setdefault(name, _Counter(name)).add(call)
+        agents.setdefault(call.purpose, {}).setdefault(agent, _Counter(agent)).add(call)
         total.add(call)
     return Report(
         days=days,
         total=total.sum(),
         by_day=tuple(by_day[name].sum() for name in sorted(by_day, reverse=True)),
         by_model=_ordered(by_model),
-        by_purpose=_ordered(by_purpose),
+        by_purpose=tuple(_of_purpose(one, agents[one.name]) for one in _ordered(by_purpose)),
         by_agent=_ordered(by_agent),
     )
+
+
+def _of_purpose(sum: Sum, agents: dict[str, _Counter]) -> PurposeSum:
+    return PurposeSum(**dict(sum), by_agent=_ordered(agents) if len(agents) > 1 else ())
 
 
 def _ordered(counters: dict[str, _Counter]) -> tuple[Sum, ...]:

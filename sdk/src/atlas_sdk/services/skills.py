@@ -13,6 +13,7 @@ class SkillRow(Frozen):
     """A skill as lists show it.
 
     ``origin`` is ``user``, ``agent``, ``review``, ``marketplace``, ``plugin``, or ``atlas`` for one that Atlas ships.
+    ``edited_copy`` marks the home's copy of one that Atlas ships, which stands in its place.
     ``bot`` is the bot whose it is, empty for the home's library. ``on_trial`` marks one that a review made and nobody
     used with success yet. ``active_at`` is when it was last loaded or changed, or else made.
     """
@@ -29,6 +30,7 @@ class SkillRow(Frozen):
     last_used: datetime | None = None
     on_trial: bool = False
     active_at: datetime | None = None
+    edited_copy: bool = False
 
 
 class SkillChange(Frozen):
