@@ -136,22 +136,22 @@ async def test_a_reply_that_is_not_strict_changes_nothing_and_is_tried_again_lat
         assert all(text in read(model) for text in ("I live in Porto.", "I like tea.", "Hi."))
 
 
-async def test_a_model_that_fails_fails_no_turn_and_three_failures_wait_a_day(
+async def test_a_model_that_fails_fails_no_turn_and_is_asked_again_after_five_minutes_each_time(
     opened: OpenApp, model: Model, atlas_clock: FakeClock
 ) -> None:
     async with opened(config=IN_USE) as app:
-        here = await start(app)
-        for number in range(3):
-            model.provider.add("Good.", Failure("bad_request"))
+        here, counts = await start(app), []
+        for number in range(8):
+            model.provider.add("Good.")
+            if number % 2 == 0:
+                model.provider.add(Failure("bad_request"))
             path = await turn(app, here, "Hi.")
             await settled(app, number + 1)
             assert path[-1].text() == "Good."
-            atlas_clock.advance(seconds=360)
-        await say(app, model, here, "Hi.")
-        await settled(app, 4)
-        asked = len(model.asked("memory_review"))
+            counts.append(len(model.asked("memory_review")))
+            atlas_clock.advance(seconds=151)
 
-    assert asked == 3
+    assert counts == [1, 1, 2, 2, 3, 3, 4, 4]
 
 
 async def test_it_comes_once_a_day_after_the_answer(opened: OpenApp, model: Model, atlas_clock: FakeClock) -> None:

@@ -15,8 +15,6 @@ Wait: TypeAlias = Literal["", "off", "under_interval", "backing_off"]
 """Why a conversation is not reviewed yet; nothing when it is due."""
 CLAIM_SECONDS = 900
 """A claim outlives the call it is for, which is given five minutes; one that a crash left ends by itself."""
-FAILURES = 3
-"""After so many in a row the same messages wait a whole interval: a reply that is refused may be refused again."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,6 @@ class State:
     reviewed_at: datetime | None = None
     claimed_at: datetime | None = None
     failed_at: datetime | None = None
-    failures: int = 0
     behind: bool = False
 
 
@@ -44,7 +41,6 @@ def state(reading: Reading, agent: str, conversation: str) -> State:
         reviewed_at=_time(row["reviewed_at"]),
         claimed_at=_time(row["claimed_at"]) if row["claim"] else None,
         failed_at=_time(row["failed_at"]),
-        failures=row["failures"],
         behind=bool(row["behind"]),
     )
 
@@ -56,12 +52,9 @@ def why_not(found: State, now: datetime, *, hours: float, back_off: timedelta) -
     """
     if not hours:
         return "off"
-    interval = timedelta(hours=hours)
-    if found.failed_at is not None:
-        wait = max(interval, back_off) if found.failures >= FAILURES else back_off
-        if now < found.failed_at + wait:
-            return "backing_off"
-    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + interval:
+    if found.failed_at is not None and now < found.failed_at + back_off:
+        return "backing_off"
+    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + timedelta(hours=hours):
         return "under_interval"
     return ""
 
@@ -105,7 +98,7 @@ def done(transaction: Transaction, claim: str, *, last_message: str, behind: boo
 
 
 def failed(transaction: Transaction, claim: str, now: datetime) -> None:
-    """End a claim with a failure. What was to be reviewed stays to be."""
+    """End a claim with a failure, counted for whoever looks into it. What was to be reviewed stays to be."""
     transaction.run(
         "UPDATE memory_facts_review SET claim = NULL, claimed_at = NULL, failed_at = :now, failures = failures + 1 "
         "WHERE claim = :claim",
