@@ -16,6 +16,7 @@ from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.records import Conversation, ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
+from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_context import FakeClock
 from atlas_sdk.testing.model_script import Failure
@@ -152,6 +153,26 @@ async def test_a_model_that_fails_fails_no_turn_and_is_asked_again_after_five_mi
             atlas_clock.advance(seconds=151)
 
     assert counts == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+async def test_how_long_its_call_may_take_is_for_the_service_that_asks_models_to_say(
+    opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened() as app:
+        llm, asked = app.services.need(LLM), list[dict[str, Any]]()
+        complete = llm.complete
+
+        async def noted(prompt: str, **more: Any) -> Any:
+            asked.append(more)
+            return await complete(prompt, **more)
+
+        monkeypatch.setattr(llm, "complete", noted)
+        here = await start(app)
+        await say(app, model, here, "Hi.")
+        done = await review(app, model, here, "Nothing to save.")
+
+    assert done["how"] == "reviewed"
+    assert [one.get("timeout") for one in asked] == [None]
 
 
 async def test_it_comes_once_a_day_after_the_answer(opened: OpenApp, model: Model, atlas_clock: FakeClock) -> None:

@@ -13,8 +13,8 @@ from .facts import stamp
 
 Wait: TypeAlias = Literal["", "off", "under_interval", "backing_off"]
 """Why a conversation is not reviewed yet; nothing when it is due."""
-CLAIM_SECONDS = 900
-"""A claim outlives the call it is for, which is given five minutes; one that a crash left ends by itself."""
+CLAIM_SECONDS = 1_800
+"""A claim outlives the call it is for: four attempts with five minutes of silence each. Then it ends by itself."""
 
 
 @dataclass(frozen=True)

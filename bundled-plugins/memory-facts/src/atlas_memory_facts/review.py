@@ -32,7 +32,6 @@ from .system import Facts
 from .teller import is_alike, told_at
 
 PURPOSE = "memory_review"
-CALL_SECONDS = 300.0
 MOST_OUTPUT_TOKENS = 4_000
 """Twenty operations of two hundred characters take about half."""
 UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
@@ -94,7 +93,7 @@ class Reviewer:
         try:
             return await self._claimed(job)
         except (AtlasError, TimeoutError) as error:
-            said = str(error) or f"The model did not answer within {CALL_SECONDS:.0f} s."
+            said = str(error) or "The model did not answer in time."
             self._ctx.logger.warning("A memory review failed", extra={"conversation": key, "why": said})
             await store.write(lambda transaction: claims.failed(transaction, claim, self._ctx.clock.now()))
             down = isinstance(error, ProviderError | TimeoutError)
@@ -137,7 +136,6 @@ class Reviewer:
             system=SYSTEM,
             max_tokens=MOST_OUTPUT_TOKENS,
             conversation=job.conversation.id,
-            timeout=CALL_SECONDS,
         )
         admitted = await self._admit(parse(asked.text, material.known), material, job)
         (changed, did, late), _ = await self._system.shelf.write(
