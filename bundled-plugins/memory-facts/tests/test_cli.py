@@ -21,7 +21,7 @@ from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError, NotFoundError
 from atlas_sdk.testing.model_script import Failure
 
-from .conftest import Model, OpenApp, ask, keep, operations, start, system_of, turn
+from .conftest import QUIET, Model, OpenApp, ask, keep, operations, start, system_of, turn
 
 pytestmark = pytest.mark.anyio
 ME = Who("main", OWNER, "talk")
@@ -102,6 +102,22 @@ async def test_what_was_replaced_and_archived_is_said(opened: OpenApp, model: Mo
         "  archived: Likes tea. (preference)\n"
         "  replaced: Lives in Porto. → Lives in Lisbon. (identity)\n"
     )
+
+
+async def test_it_says_when_more_is_left_to_read(opened: OpenApp, model: Model) -> None:
+    async with opened(config=QUIET + "review_max_messages = 1\n") as app:
+        here = await start(app)
+        for text in ("Hi.", "Hello."):
+            model.provider.add("Good.")
+            await turn(app, here, text)
+        model.provider.add("Nothing to save.", "Nothing to save.")
+        said = [(await run(app, "review", "--now")).stdout for _ in range(2)]
+
+    assert said == [
+        f"{here} (main): 1 message read, nothing to save.\n"
+        "  more is left to read: atlas memory review --now goes on, and so does the next turn there\n",
+        f"{here} (main): 1 message read, nothing to save.\n",
+    ]
 
 
 async def talks(app: Any, model: Model, many: int) -> None:

@@ -21,7 +21,7 @@ from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_context import FakeClock
 from atlas_sdk.testing.model_script import Failure
 
-from .conftest import GUEST, IN_USE, Model, OpenApp, ask, keep, live, operations, start, system_of, turn
+from .conftest import GUEST, IN_USE, QUIET, Model, OpenApp, ask, keep, live, operations, start, system_of, turn
 
 pytestmark = pytest.mark.anyio
 CITY = {"op": "add", "category": "identity", "key": "city", "value": "Lives in Porto."}
@@ -332,6 +332,78 @@ async def test_more_than_one_review_can_read_is_read_by_the_next_and_nothing_is_
 
     assert [[n for n in range(6) if f"Number {n}." in text] for text in seen] == [[1, 2, 3], [4], [5]]
     assert all(len(text) < 1_500 for text in seen)
+
+
+async def test_a_first_review_begins_with_the_oldest_and_those_after_it_lose_nothing(
+    opened: OpenApp, model: Model
+) -> None:
+    few = "[memory_facts]\nreview_interval_hours = 0\nreview_max_messages = 2\n"
+    async with opened(config='[memory]\nsystem = "facts"\n' + few) as app:
+        here = await start(app)
+        for number in range(5):
+            await say(app, model, here, f"Number {number}.")
+        seen, behind = [], []
+        for _ in range(3):
+            behind.append((await review(app, model, here, "Nothing to save."))["behind"])
+            seen.append(read(model))
+        after = await ask(app, "memory.review", conversation=here, now=True)
+
+    assert [[n for n in range(5) if f"Number {n}." in text] for text in seen] == [[0, 1], [2, 3], [4]]
+    assert behind == [True, True, False]
+    assert after["how"] == "nothing_new"
+
+
+async def test_each_who_spoke_before_a_first_review_is_heard_one_after_another(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        chat = await start(app, origin=CHAT)
+        await say(app, model, chat, "I live in Porto.")
+        await say(app, model, chat, "Invoices go out as PDF, always.")
+        await say(app, model, chat, "I live in Faro.", sender=GUEST)
+        first = await review(app, model, chat, operations(CITY, RULE))
+        second = await review(app, model, chat, operations({**CITY, "value": "Lives in Faro."}))
+        kept = {(one.whose.owner, one.value) for one in await live(app)}
+
+    assert [(one["owner"], one["messages"], one["behind"]) for one in (first, second)] == [
+        ("owner", 2, True), ("guest:telegram:7", 1, False),
+    ]  # fmt: skip
+    assert kept == {
+        ("owner", "Lives in Porto."), ("owner", "Invoices are sent as PDF."), ("guest:telegram:7", "Lives in Faro."),
+    }  # fmt: skip
+
+
+async def test_what_a_first_review_had_no_room_for_is_read_by_itself_after_the_next_turn(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened(config=QUIET + "review_max_messages = 2\n") as app:
+        here = await start(app)
+        for number in range(3):
+            await say(app, model, here, f"Number {number}.")
+    async with opened(config=IN_USE + "[memory_facts]\nreview_max_messages = 2\n") as app:
+        for number in (3, 4):
+            model.provider.add("Good.", "Nothing to save.")
+            await turn(app, here, f"Number {number}.")
+            await settled(app, number - 2)
+        texts = [one.messages[-1].text() for one in model.asked("memory_review")]
+
+    assert [[n for n in range(5) if f"Number {n}." in text] for text in texts] == [[0, 1], [2, 3]]
+
+
+async def test_the_latest_statement_wins_though_the_older_ones_of_a_long_conversation_are_read_after_it(
+    opened: OpenApp, model: Model, atlas_clock: FakeClock
+) -> None:
+    few = QUIET + "review_max_messages = 1\n"
+    async with opened(config=few) as app:
+        long, short = await start(app), await start(app)
+        for text in ("Hello.", "I live in Lisbon.", "I like tea."):
+            await say(app, model, long, text)
+            atlas_clock.advance(seconds=60)
+        await say(app, model, short, "I moved to Porto.")
+        await review(app, model, long, "Nothing to save.")
+        await review(app, model, short, operations(CITY))
+        done = await review(app, model, long, operations(LISBON))
+
+        assert "'Lives in Porto.' is newer" in done["refused"][0]
+        assert [one.value for one in await live(app)] == ["Lives in Porto."]
 
 
 async def test_the_list_of_what_is_unreviewed_goes_by_chat_agent_and_person(opened: OpenApp, model: Model) -> None:

@@ -24,7 +24,8 @@ class Did(Frozen):
 class Outcome(Frozen):
     """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations.
 
-    ``unreachable`` says that no model answered: the next review would fail alike.
+    ``behind`` says that more was said than one review reads, ``unreachable`` that no model answered: the next review
+    would fail alike.
     """
 
     conversation: str
@@ -32,6 +33,7 @@ class Outcome(Frozen):
     owner: str = ""
     how: How
     messages: int = 0
+    behind: bool = False
     added: int = 0
     replaced: int = 0
     archived: int = 0
@@ -42,6 +44,7 @@ class Outcome(Frozen):
     unreachable: bool = False
 
 
+MORE = "  more is left to read: atlas memory review --now goes on, and so does the next turn there"
 _HOW = {
     "nothing_new": "nothing new was said",
     "off": "reviews are off; --now reviews it all the same",
@@ -64,4 +67,5 @@ def said(outcome: dict[str, Any]) -> str:
     for one in outcome["did"]:
         text = f"{one['before']} → {one['text']}" if one["before"] else one["text"]
         lines.append(f"  {one['how']}: {text} ({one['category']})")
-    return "\n".join(map(one_line, [*lines, *(f"  not kept: {one}" for one in outcome["refused"])]))
+    lines += [f"  not kept: {one}" for one in outcome["refused"]]
+    return "\n".join(map(one_line, [*lines, *([MORE] if outcome["behind"] else [])]))

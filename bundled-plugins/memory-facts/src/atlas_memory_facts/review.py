@@ -149,6 +149,7 @@ class Reviewer:
                 "how": "reviewed",
                 "owner": batch.owner,
                 "messages": len(batch.messages),
+                "behind": batch.behind,
                 "changed": changed,
                 "did": did,
                 "refused": (*admitted.refused, *late),
