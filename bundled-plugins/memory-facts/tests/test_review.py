@@ -137,6 +137,31 @@ async def test_a_reply_that_is_not_strict_changes_nothing_and_is_tried_again_lat
         assert all(text in read(model) for text in ("I live in Porto.", "I like tea.", "Hi."))
 
 
+async def test_one_bad_operation_is_named_and_takes_no_other_with_it(opened: OpenApp, model: Model) -> None:
+    secret = "sk-proj-" + "a1B2" * 12
+    bad = [
+        {**CITY, "key": "secret", "category": "secret"},
+        {**CITY, "key": "long", "value": "word " * 300},
+        {"op": "archive", "id": "fact-nobodys"},
+        {**CITY, "key": secret, "category": secret},
+    ]
+    async with opened() as app:
+        here = await start(app)
+        await say(app, model, here, "I live in Porto. The site is in ~/site.")
+        done = await review(app, model, here, operations(CITY, *bad, REPO))
+        kept = {one.key for one in await live(app)}
+
+    assert (done["how"], done["added"]) == ("reviewed", 2)
+    assert kept == {"city", "repo"}
+    assert done["refused"][:3] == [
+        "Operation 4: there is no fact 'fact-nobodys' among those that it was shown.",
+        "'secret': There is no category 'secret'. "
+        "Those there are: identity, preference, interest, goal, context, directive.",
+        "'long' (identity): The value has 1,499 characters, and at most 1,000 are kept.",
+    ]
+    assert done["refused"][3].startswith("a fact: That is no category.")
+
+
 async def test_a_model_that_fails_fails_no_turn_and_is_asked_again_after_five_minutes_each_time(
     opened: OpenApp, model: Model, atlas_clock: FakeClock
 ) -> None:

@@ -20,9 +20,10 @@ from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
 from . import claims, facts, people, reading
-from .admission import RefusedFactError, allow, checked, reviewed
+from .admission import REVIEWED_CHARS, RefusedFactError, allow, checked, reviewed
+from .categories import CATEGORIES
 from .facts import Draft, Fact, Source
-from .operations import Add, Archive, Plan, Replace, parse
+from .operations import Add, Archive, Operation, Plan, Replace, parse
 from .outcome import Did, Outcome
 from .reading import Batch
 from .review_prompt import SYSTEM, prompt
@@ -172,7 +173,7 @@ class Reviewer:
 
     async def _admit(self, plan: Plan, material: Material, job: _Job) -> _Checked:
         adds, replaces = list[tuple[Draft, datetime]](), list[tuple[str, str, Source, datetime]]()
-        archives, refused = list[tuple[str, datetime]](), list[str]()
+        archives, refused = list[tuple[str, datetime]](), list(plan.refused)
         source = _source(material.batch, job)
         for one in plan.operations:
             kept = None if isinstance(one, Add) else material.known[one.id]
@@ -189,7 +190,7 @@ class Reviewer:
                         adds.append((draft, told))
                     case Replace():
                         allow(material.who, material.known[one.id].category)
-                        value = checked(one.value)
+                        value = checked(one.value, most=REVIEWED_CHARS)
                         await self._may_learn(value, material, job)
                         replaces.append((one.id, value, source, told))
                     case Archive():
@@ -282,13 +283,13 @@ def _source(batch: Batch, job: _Job) -> Source:
     )
 
 
-def _named(operation: Add | Replace | Archive, material: Material) -> str:
+def _named(operation: Operation, material: Material) -> str:
     """Return which fact an operation is about, never by words that may be the reason why it is refused."""
     if isinstance(operation, Add):
         from atlas_sdk.screening import screen
 
-        key = "a fact" if screen(operation.key) else f"{operation.key!r}"
-        return f"{key} ({operation.category})"
+        key = "a fact" if screen(operation.key) else repr(operation.key[:QUOTED_CHARS])
+        return f"{key} ({operation.category})" if operation.category in CATEGORIES else key
     known = material.known[operation.id]
     return f"{known.value!r} ({known.category})"
 
