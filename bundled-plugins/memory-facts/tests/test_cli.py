@@ -13,12 +13,13 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from atlas_memory_facts import cli, facts
+from atlas_memory_facts import claims, cli, facts
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.cli import FEW
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError, NotFoundError
+from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Failure
 
 from .conftest import QUIET, Model, OpenApp, ask, keep, operations, start, system_of, turn
@@ -154,6 +155,23 @@ async def test_it_stops_where_no_model_answers(opened: OpenApp, model: Model) ->
     assert str(stopped.exception) == (
         "No model answered, so 2 conversations were left as they are. Try again: atlas memory review."
     )
+
+
+async def test_now_that_meets_a_review_under_way_says_so_and_ends_as_busy(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        here = await start(app)
+        model.provider.add("Good.")
+        await turn(app, here, "I live in Porto.")
+        now = system_of(app).ctx.clock.now()
+        claim = await app.services.need(STORE).write(lambda view: claims.claim(view, "main", here, now))
+        busy = await run(app, "review", "--now")
+        await app.services.need(STORE).write(lambda view: claims.let_go(view, claim))
+        model.provider.add("Nothing to save.")
+        done = await run(app, "review", "--now")
+
+    assert busy.exit_code == ExitCode.SERVER
+    assert "it is being reviewed at the moment" in busy.stdout
+    assert done.exit_code == ExitCode.DONE
 
 
 async def test_archived_facts_are_listed_and_one_is_brought_back(opened: OpenApp, model: Model) -> None:

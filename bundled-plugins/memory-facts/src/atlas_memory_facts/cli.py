@@ -58,6 +58,8 @@ def review(
         raise AtlasError(f"No model answered, so {others} left as they are.", hint="Try again: atlas memory review.")
     if any(one["how"] == "failed" for one in outcomes):
         raise typer.Exit(int(ExitCode.FAILED))
+    if now and any(one["how"] == "claimed" for one in outcomes):
+        raise typer.Exit(int(ExitCode.SERVER))
 
 
 def _ask_first(rows: list[dict[str, Any]]) -> None:

@@ -50,7 +50,7 @@ _HOW = {
     "off": "reviews are off; --now reviews it all the same",
     "under_interval": "it was reviewed already; --now does it again",
     "backing_off": "the last review failed, and it waits a while; --now tries at once",
-    "claimed": "it is being reviewed at the moment",
+    "claimed": "it is being reviewed at the moment, by another command or the server; try again when that is done",
     "not_reviewed": "nobody says anything there",
 }
 
