@@ -18,10 +18,11 @@ from .chosen import CONVERSATIONS_HINT, check_agent, check_chosen
 from .estimate import estimated
 from .outcome import Outcome
 from .prompt_files import MAIN
-from .review import Reviewer, matching, unreviewed
+from .review import Reviewer
 from .revisions import Resource, Revision
 from .scopes import key_of
 from .system import Facts
+from .waiting import matching, unreviewed
 
 
 class _Params(BaseModel):

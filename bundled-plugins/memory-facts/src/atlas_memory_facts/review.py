@@ -19,7 +19,7 @@ from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from . import claims, facts, people, reading
+from . import claims, facts, reading
 from .admission import REVIEWED_CHARS, RefusedFactError, allow, checked, reviewed
 from .categories import CATEGORIES
 from .facts import Draft, Fact, Source
@@ -31,12 +31,11 @@ from .scopes import Who, key_of, may_read
 from .settings import FactsSettings
 from .system import Facts
 from .teller import is_alike, told_at
+from .waiting import UNREVIEWED_KINDS
 
 PURPOSE = "memory_review"
 MOST_OUTPUT_TOKENS = 4_000
 """Twenty operations of two hundred characters take about half."""
-UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
-"""Nobody says anything in these: a task and its answer are not the user's words."""
 OLDER_NEWS = (
     "This was said on {told:%Y-%m-%d %H:%M}, and {value!r} is newer, of {said:%Y-%m-%d %H:%M}. It was left as it is."
 )
@@ -238,37 +237,6 @@ class Reviewer:
                 did.append(Did(how="added", text=draft.value, category=draft.category))
         claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
         return tuple(ids), tuple(did), tuple(refused)
-
-
-def unreviewed(view: Reading) -> list[Conversation]:
-    """Return a conversation of each chat in which somebody said something since its last review.
-
-    The one whose newest words are the oldest comes first, so that what was said last is learned last.
-    """
-    newest: dict[tuple[str, str], Conversation] = {}
-    for row in view.rows("SELECT data FROM conversation ORDER BY updated_at"):
-        one = Conversation.model_validate_json(row["data"])
-        if one.origin.kind not in UNREVIEWED_KINDS:
-            newest[one.agent, key_of(one)] = one
-    spoken = [
-        (at, one)
-        for (agent, key), one in newest.items()
-        if (at := reading.newest(view, one, claims.state(view, agent, key).last_message)) is not None
-    ]
-    return [one for _, one in sorted(spoken, key=lambda found: found[0])]
-
-
-def matching(
-    view: Reading, found: Sequence[Conversation], *, conversation: str, agent: str, owner: str
-) -> list[Conversation]:
-    """Return those that are asked for: by id or key, agent, and whose they are."""
-    return [
-        one
-        for one in found
-        if conversation in ("", one.id, key_of(one))
-        and agent in ("", one.agent)
-        and owner in ("", people.who(view, one).owner)
-    ]
 
 
 def _source(batch: Batch, job: _Job) -> Source:
