@@ -13,6 +13,7 @@ from atlas_memory_facts.facts import Source
 from atlas_memory_facts.home import FACTS
 from atlas_memory_facts.review import Reviewer
 from atlas_memory_facts.scopes import OWNER, Who
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.records import Conversation, ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
@@ -403,11 +404,12 @@ async def test_what_a_first_review_had_no_room_for_is_read_by_itself_after_the_n
         here = await start(app)
         for number in range(3):
             await say(app, model, here, f"Number {number}.")
+    model.provider.add("Nothing to save.")
     async with opened(config=IN_USE + "[memory_facts]\nreview_max_messages = 2\n") as app:
-        for number in (3, 4):
-            model.provider.add("Good.", "Nothing to save.")
-            await turn(app, here, f"Number {number}.")
-            await settled(app, number - 2)
+        await settled(app, 1)
+        model.provider.add("Good.", "Nothing to save.")
+        await turn(app, here, "Number 3.")
+        await settled(app, 2)
         texts = [one.messages[-1].text() for one in model.asked("memory_review")]
 
     assert [[n for n in range(5) if f"Number {n}." in text] for text in texts] == [[0, 1], [2, 3]]
@@ -449,6 +451,28 @@ async def test_the_list_of_what_is_unreviewed_goes_by_chat_agent_and_person(open
         assert await listed(owner="guest:telegram:7") == [chat]
         await review(app, model, mine, "Nothing to save.")
         assert sorted(await listed()) == sorted([chat, cooks])
+
+
+async def test_in_a_chat_of_several_people_owner_is_whoever_said_what_waits(opened: OpenApp, model: Model) -> None:
+    async def listed(app: Any, owner: str) -> list[str]:
+        return [one["id"] for one in (await ask(app, "memory.unreviewed", owner=owner))["conversations"]]
+
+    async with opened() as app:
+        chat = await start(app, origin=CHAT)
+        await say(app, model, chat, "I live in Porto.")
+        await say(app, model, chat, "I live in Faro.", sender=GUEST)
+        both = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        await review(app, model, chat, "Nothing to save.")
+        guests = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        await review(app, model, chat, "Nothing to save.")
+        none = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        with pytest.raises(NotFoundError) as unknown:
+            await listed(app, "guest:telegram:8")
+
+    assert both == [[chat], [chat]]
+    assert guests == [[], [chat]]
+    assert none == [[], []]
+    assert unknown.value.hint == "Those who talk: owner, guest:telegram:7."
 
 
 async def test_a_fact_that_changed_while_the_model_thought_is_left_alone(opened: OpenApp, model: Model) -> None:

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 from atlas_sdk.messages import Frozen
 from atlas_sdk.plain_text import counted, one_line
 
+from .scopes import is_guest
+
 How: TypeAlias = Literal[
     "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
 ]
@@ -63,7 +65,8 @@ def said(outcome: dict[str, Any]) -> str:
     if outcome["how"] != "reviewed":
         return one_line(f"{name}: {_HOW[outcome['how']]}.")
     counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
-    lines = [f"{name}: {counted(outcome['messages'], 'message')} read, {counts or 'nothing to save'}."]
+    whose = f" of {outcome['owner']}" if is_guest(outcome["owner"]) else ""
+    lines = [f"{name}: {counted(outcome['messages'], 'message')}{whose} read, {counts or 'nothing to save'}."]
     for one in outcome["did"]:
         text = f"{one['before']} → {one['text']}" if one["before"] else one["text"]
         lines.append(f"  {one['how']}: {text} ({one['category']})")

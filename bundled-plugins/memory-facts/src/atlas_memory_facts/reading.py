@@ -60,10 +60,21 @@ def batch(reading: Reading, conversation: Conversation, *, last: str, most: int,
     )
 
 
-def newest(reading: Reading, conversation: Conversation, last: str) -> datetime | None:
-    """Return when a person said something last after the message ``last``, or None where nobody did."""
+@dataclass(frozen=True)
+class Waiting:
+    """Words that no review has read: when the newest were said, and whose there are."""
+
+    newest: datetime
+    owners: frozenset[str]
+
+
+def waiting(reading: Reading, conversation: Conversation, last: str) -> Waiting | None:
+    """Return what people said after the message ``last``, or None where nobody did."""
     messages = [Message.model_validate_json(data) for data in _rows(reading, conversation, last, newest=True)]
-    return max((one.created_at for one in messages if people.said(one)), default=None)
+    said, key = [one for one in messages if people.said(one)], key_of(conversation)
+    if not said:
+        return None
+    return Waiting(max(one.created_at for one in said), frozenset(people.speaker_of(one, key) for one in said))
 
 
 def _rows(reading: Reading, conversation: Conversation, last: str, *, newest: bool = False) -> list[str]:
