@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from atlas_sdk.messages import Frozen
@@ -26,6 +27,7 @@ class Did(Frozen):
 class Outcome(Frozen):
     """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations.
 
+    ``tokens`` and ``dollars`` are what its call took, the dollars None where nobody knows the price.
     ``behind`` says that more was said than one review reads, ``unreachable`` that no model answered: the next review
     would fail alike.
     """
@@ -36,6 +38,8 @@ class Outcome(Frozen):
     how: How
     messages: int = 0
     behind: bool = False
+    tokens: int = 0
+    dollars: float | None = None
     added: int = 0
     replaced: int = 0
     archived: int = 0
@@ -72,3 +76,13 @@ def said(outcome: dict[str, Any]) -> str:
         lines.append(f"  {one['how']}: {text} ({one['category']})")
     lines += [f"  not kept: {one}" for one in outcome["refused"]]
     return "\n".join(map(one_line, [*lines, *([MORE] if outcome["behind"] else [])]))
+
+
+def cost(outcomes: Sequence[dict[str, Any]]) -> str:
+    """Return what reviews took, by their JSON, nothing where none asked a model and was answered."""
+    called = [one for one in outcomes if one["how"] == "reviewed"]
+    if not called:
+        return ""
+    known = [one["dollars"] for one in called if one["dollars"] is not None]
+    price = f"${sum(known):.4f}" if len(known) == len(called) else "at a price that is not known"
+    return f"{counted(len(called), 'review')}: {sum(one['tokens'] for one in called):,} tokens, {price}."

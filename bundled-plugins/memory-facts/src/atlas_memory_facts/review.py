@@ -150,6 +150,8 @@ class Reviewer:
                 "owner": batch.owner,
                 "messages": len(batch.messages),
                 "behind": batch.behind,
+                "tokens": asked.usage.input_tokens + asked.usage.output_tokens,
+                "dollars": asked.cost.dollars,
                 "changed": changed,
                 "did": did,
                 "refused": (*admitted.refused, *late),
