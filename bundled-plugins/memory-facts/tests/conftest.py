@@ -26,8 +26,10 @@ IN_USE = '[memory]\nsystem = "facts"\n'
 QUIET = IN_USE + "[memory_facts]\nreview_interval_hours = 0\n"
 """No review comes by itself."""
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
+CHAT = Origin(kind="channel", name="telegram", chat="12345")
 OWNER = Sender(kind="person", id="owner")
 GUEST = Sender(kind="person", id="telegram:7", name="Ana")
+RULE = {"op": "add", "category": "directive", "key": "invoices", "value": "Invoices are sent as PDF."}
 CITY = {"op": "add", "category": "identity", "key": "city", "value": "Lives in Porto."}
 
 
@@ -153,3 +155,11 @@ async def review(app: Any, model: Model, conversation: str, reply: Any, *, now: 
 def read(model: Model) -> str:
     """Return what the last review was given."""
     return str(model.asked("memory_review")[-1].messages[-1].text())
+
+
+async def settled(app: Any, turns: int) -> None:
+    """Wait until the watch has looked at so many turns that ended."""
+    watch = app.services.need(FACTS).watch
+    with anyio.fail_after(10):
+        while watch.looked < turns:
+            await anyio.sleep(0.002)

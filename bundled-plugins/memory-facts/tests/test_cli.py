@@ -13,15 +13,17 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from atlas_memory_facts import cli, facts
+from atlas_memory_facts import claims, cli, facts
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.cli import FEW
 from atlas_memory_facts.facts import Source
+from atlas_memory_facts.outcome import cost
 from atlas_memory_facts.scopes import OWNER, Who
-from atlas_sdk.errors import ExitCode, MisuseError, NeedsConsentError, NotFoundError
-from atlas_sdk.testing.model_script import Failure
+from atlas_sdk.errors import ExitCode, MisuseError, NotFoundError
+from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.model_script import Failure, Reply, ScriptedUsage
 
-from .conftest import Model, OpenApp, ask, keep, operations, start, system_of, turn
+from .conftest import QUIET, Model, OpenApp, ask, keep, operations, start, system_of, turn
 
 pytestmark = pytest.mark.anyio
 ME = Who("main", OWNER, "talk")
@@ -47,13 +49,14 @@ class Terminal:
         return anyio.from_thread.run(partial(ask, self._app, method, **params))
 
 
-async def run(app: Any, *arguments: str) -> Result:
+async def run(app: Any, *arguments: str, typed: str = "") -> Result:
     """Run a command as the terminal does."""
     root = typer.Typer()
     root.command("review")(cli.review)
     root.command("restore")(cli.restore)
     root.add_typer(cli.resource, name="resource")
-    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, root, list(arguments), obj=Terminal(app)))
+    invoke = partial(CliRunner().invoke, root, list(arguments), obj=Terminal(app), input=typed)
+    return await anyio.to_thread.run_sync(invoke)
 
 
 async def test_a_review_says_what_it_did_in_each_conversation(opened: OpenApp, model: Model) -> None:
@@ -104,26 +107,67 @@ async def test_what_was_replaced_and_archived_is_said(opened: OpenApp, model: Mo
     )
 
 
+async def test_it_says_when_more_is_left_to_read(opened: OpenApp, model: Model) -> None:
+    async with opened(config=QUIET + "review_max_messages = 1\n") as app:
+        here = await start(app)
+        for text in ("Hi.", "Hello."):
+            model.provider.add("Good.")
+            await turn(app, here, text)
+        model.provider.add("Nothing to save.", "Nothing to save.")
+        said = [(await run(app, "review", "--now")).stdout for _ in range(2)]
+
+    assert said == [
+        f"{here} (main): 1 message read, nothing to save.\n"
+        "  more is left to read: atlas memory review --now goes on, and so does the next turn there\n",
+        f"{here} (main): 1 message read, nothing to save.\n",
+    ]
+
+
 async def talks(app: Any, model: Model, many: int) -> None:
     for number in range(many):
         model.provider.add("Good.")
         await turn(app, await start(app), f"Word {number}.")
 
 
-async def test_more_than_a_few_are_reviewed_only_when_that_was_asked_for(opened: OpenApp, model: Model) -> None:
+async def test_without_a_terminal_all_that_wait_are_reviewed_and_it_says_how_far_it_is_and_what_it_took(
+    opened: OpenApp, model: Model
+) -> None:
     async with opened() as app:
         await talks(app, model, FEW + 1)
-        asked = await run(app, "review", "--now")
-        called = len(model.asked("memory_review"))
-        model.provider.add(*["Nothing to save."] * (FEW + 1))
-        done = await run(app, "review", "--now", "--yes")
+        reply = Reply(("Nothing to save.",), usage=ScriptedUsage(input=1_000, output=10))
+        model.provider.add(*[reply] * (FEW + 1))
+        done = await run(app, "review", "--now")
 
-    assert isinstance(asked.exception, NeedsConsentError)
-    assert f"{FEW + 1} conversations wait: as many calls of a model, about " in str(asked.exception)
-    assert "--yes" in asked.exception.hint
-    assert called == 0
+    assert done.exit_code == ExitCode.DONE
     assert done.stdout.count("nothing to save.") == FEW + 1
+    assert f"{FEW + 1} conversations wait: as many calls of a model, about " in done.stderr
     assert f"2 of {FEW + 1}: " in done.stderr
+    assert done.stderr.endswith(f"{FEW + 1} reviews: {1_010 * (FEW + 1):,} tokens, at a price that is not known.\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "arguments", "called"), [("n", (), 0), ("y", (), FEW + 1), ("", ("--yes",), FEW + 1)]
+)
+async def test_on_a_terminal_more_than_a_few_are_asked_about_first(
+    opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch, answer: str, arguments: tuple[str, ...], called: int
+) -> None:
+    monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    async with opened() as app:
+        await talks(app, model, FEW + 1)
+        model.provider.add(*["Nothing to save."] * called)
+        done = await run(app, "review", "--now", *arguments, typed=answer)
+
+    assert len(model.asked("memory_review")) == called
+    assert done.exit_code == (ExitCode.DONE if called else ExitCode.FAILED)
+    assert ("Review them?" in done.stderr) == (not arguments)
+
+
+@pytest.mark.parametrize(("dollars", "said"), [((0.001, 0.002), "$0.0030"), ((0.001, None), "not known")])
+def test_a_price_is_said_where_all_are_known(dollars: tuple[float | None, ...], said: str) -> None:
+    took = cost([{"how": "reviewed", "tokens": 500, "dollars": one} for one in dollars])
+
+    assert took.startswith("2 reviews: 1,000 tokens, ")
+    assert said in took
 
 
 async def test_it_stops_where_no_model_answers(opened: OpenApp, model: Model) -> None:
@@ -138,6 +182,23 @@ async def test_it_stops_where_no_model_answers(opened: OpenApp, model: Model) ->
     assert str(stopped.exception) == (
         "No model answered, so 2 conversations were left as they are. Try again: atlas memory review."
     )
+
+
+async def test_now_that_meets_a_review_under_way_says_so_and_ends_as_busy(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        here = await start(app)
+        model.provider.add("Good.")
+        await turn(app, here, "I live in Porto.")
+        now = system_of(app).ctx.clock.now()
+        claim = await app.services.need(STORE).write(lambda view: claims.claim(view, "main", here, now))
+        busy = await run(app, "review", "--now")
+        await app.services.need(STORE).write(lambda view: claims.let_go(view, claim))
+        model.provider.add("Nothing to save.")
+        done = await run(app, "review", "--now")
+
+    assert busy.exit_code == ExitCode.SERVER
+    assert "it is being reviewed at the moment" in busy.stdout
+    assert done.exit_code == ExitCode.DONE
 
 
 async def test_archived_facts_are_listed_and_one_is_brought_back(opened: OpenApp, model: Model) -> None:

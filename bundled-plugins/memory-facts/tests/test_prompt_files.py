@@ -211,6 +211,21 @@ class TestOnDisk:
 
         assert "Lives in Porto." in model.instructions()
 
+    async def test_a_review_that_saves_nothing_leaves_a_version_that_was_rolled_back_to(
+        self, opened: OpenApp, model: Model
+    ) -> None:
+        async with opened() as app:
+            await keep(app, [draft("identity", "city", "Lives in Porto.")])
+            await keep(app, [draft("identity", "city", "Lives in Lisbon.")])
+            await ask(app, "resource.rollback", resource="user_md", revision=1)
+            here = await start(app)
+            model.provider.add("Good.", "Nothing to save.")
+            await turn(app, here, "Hi.")
+            done = await ask(app, "memory.review", conversation=here, now=True)
+
+            assert done["how"] == "reviewed"
+            assert "Lives in Porto." in (app.home.folder / "memory" / "main" / "USER.md").read_text()
+
     async def test_versions_are_listed_shown_and_rolled_back_until_facts_change(
         self, opened: OpenApp, model: Model
     ) -> None:

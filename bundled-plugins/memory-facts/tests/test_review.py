@@ -5,26 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import anyio
 import pytest
 
 from atlas_memory_facts import claims
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.facts import Source
-from atlas_memory_facts.home import FACTS
 from atlas_memory_facts.review import Reviewer
 from atlas_memory_facts.scopes import OWNER, Who
+from atlas_sdk.errors import NotFoundError
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.records import Conversation, ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_context import FakeClock
 from atlas_sdk.testing.model_script import Failure
 
 from .conftest import (
+    CHAT,
     CITY,
     GUEST,
     IN_USE,
+    RULE,
     Model,
     OpenApp,
     ask,
@@ -34,6 +36,7 @@ from .conftest import (
     read,
     review,
     say,
+    settled,
     start,
     system_of,
     turn,
@@ -42,17 +45,7 @@ from .conftest import (
 pytestmark = pytest.mark.anyio
 
 
-RULE = {"op": "add", "category": "directive", "key": "invoices", "value": "Invoices are sent as PDF."}
 REPO = {"op": "add", "category": "context", "key": "repo", "value": "The site is in ~/site."}
-CHAT = Origin(kind="channel", name="telegram", chat="12345")
-
-
-async def settled(app: Any, turns: int) -> None:
-    """Wait until the watch has looked at so many turns that ended."""
-    watch = app.services.need(FACTS).watch
-    with anyio.fail_after(10):
-        while watch.looked < turns:
-            await anyio.sleep(0.002)
 
 
 async def test_it_keeps_what_it_found_with_its_source_and_books_it(opened: OpenApp, model: Model) -> None:
@@ -133,22 +126,67 @@ async def test_a_reply_that_is_not_strict_changes_nothing_and_is_tried_again_lat
         assert all(text in read(model) for text in ("I live in Porto.", "I like tea.", "Hi."))
 
 
-async def test_a_model_that_fails_fails_no_turn_and_three_failures_wait_a_day(
+async def test_one_bad_operation_is_named_and_takes_no_other_with_it(opened: OpenApp, model: Model) -> None:
+    secret = "sk-proj-" + "a1B2" * 12
+    bad = [
+        {**CITY, "key": "secret", "category": "secret"},
+        {**CITY, "key": "long", "value": "word " * 300},
+        {"op": "archive", "id": "fact-nobodys"},
+        {**CITY, "key": secret, "category": secret},
+    ]
+    async with opened() as app:
+        here = await start(app)
+        await say(app, model, here, "I live in Porto. The site is in ~/site.")
+        done = await review(app, model, here, operations(CITY, *bad, REPO))
+        kept = {one.key for one in await live(app)}
+
+    assert (done["how"], done["added"]) == ("reviewed", 2)
+    assert kept == {"city", "repo"}
+    assert done["refused"][:3] == [
+        "Operation 4: there is no fact 'fact-nobodys' among those that it was shown.",
+        "'secret': There is no category 'secret'. "
+        "Those there are: identity, preference, interest, goal, context, directive.",
+        "'long' (identity): The value has 1,499 characters, and at most 1,000 are kept.",
+    ]
+    assert done["refused"][3].startswith("a fact: That is no category.")
+
+
+async def test_a_model_that_fails_fails_no_turn_and_is_asked_again_after_five_minutes_each_time(
     opened: OpenApp, model: Model, atlas_clock: FakeClock
 ) -> None:
     async with opened(config=IN_USE) as app:
-        here = await start(app)
-        for number in range(3):
-            model.provider.add("Good.", Failure("bad_request"))
+        here, counts = await start(app), []
+        for number in range(8):
+            model.provider.add("Good.")
+            if number % 2 == 0:
+                model.provider.add(Failure("bad_request"))
             path = await turn(app, here, "Hi.")
             await settled(app, number + 1)
             assert path[-1].text() == "Good."
-            atlas_clock.advance(seconds=360)
-        await say(app, model, here, "Hi.")
-        await settled(app, 4)
-        asked = len(model.asked("memory_review"))
+            counts.append(len(model.asked("memory_review")))
+            atlas_clock.advance(seconds=151)
 
-    assert asked == 3
+    assert counts == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+async def test_how_long_its_call_may_take_is_for_the_service_that_asks_models_to_say(
+    opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened() as app:
+        llm, asked = app.services.need(LLM), list[dict[str, Any]]()
+        complete = llm.complete
+
+        async def noted(prompt: str, **more: Any) -> Any:
+            asked.append(more)
+            return await complete(prompt, **more)
+
+        monkeypatch.setattr(llm, "complete", noted)
+        here = await start(app)
+        await say(app, model, here, "Hi.")
+        done = await review(app, model, here, "Nothing to save.")
+
+    assert done["how"] == "reviewed"
+    assert [one.get("timeout") for one in asked] == [None]
 
 
 async def test_it_comes_once_a_day_after_the_answer(opened: OpenApp, model: Model, atlas_clock: FakeClock) -> None:
@@ -328,3 +366,25 @@ async def test_the_list_of_what_is_unreviewed_goes_by_chat_agent_and_person(open
         assert await listed(owner="guest:telegram:7") == [chat]
         await review(app, model, mine, "Nothing to save.")
         assert sorted(await listed()) == sorted([chat, cooks])
+
+
+async def test_in_a_chat_of_several_people_owner_is_whoever_said_what_waits(opened: OpenApp, model: Model) -> None:
+    async def listed(app: Any, owner: str) -> list[str]:
+        return [one["id"] for one in (await ask(app, "memory.unreviewed", owner=owner))["conversations"]]
+
+    async with opened() as app:
+        chat = await start(app, origin=CHAT)
+        await say(app, model, chat, "I live in Porto.")
+        await say(app, model, chat, "I live in Faro.", sender=GUEST)
+        both = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        await review(app, model, chat, "Nothing to save.")
+        guests = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        await review(app, model, chat, "Nothing to save.")
+        none = [await listed(app, "owner"), await listed(app, "guest:telegram:7")]
+        with pytest.raises(NotFoundError) as unknown:
+            await listed(app, "guest:telegram:8")
+
+    assert both == [[chat], [chat]]
+    assert guests == [[], [chat]]
+    assert none == [[], []]
+    assert unknown.value.hint == "Those who talk: owner, guest:telegram:7."

@@ -13,7 +13,7 @@ from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.fake_context import FakeClock
 
-from .conftest import CITY, Model, OpenApp, ask, live, operations, read, review, say, start, system_of
+from .conftest import CITY, QUIET, Model, OpenApp, ask, live, operations, read, review, say, start, system_of
 
 pytestmark = pytest.mark.anyio
 
@@ -164,3 +164,21 @@ async def test_two_things_of_one_kind_in_one_reply_are_both_kept_in_any_order(
         done = await review(app, model, here, operations(cat("Tofu", 2), cat("Miso", 1)))
 
         assert (done["added"], done["refused"]) == (2, [])
+
+
+async def test_the_latest_statement_wins_though_the_older_ones_of_a_long_conversation_are_read_after_it(
+    opened: OpenApp, model: Model, atlas_clock: FakeClock
+) -> None:
+    few = QUIET + "review_max_messages = 1\n"
+    async with opened(config=few) as app:
+        long, short = await start(app), await start(app)
+        for text in ("Hello.", "I live in Lisbon.", "I like tea."):
+            await say(app, model, long, text)
+            atlas_clock.advance(seconds=60)
+        await say(app, model, short, "I moved to Porto.")
+        await review(app, model, long, "Nothing to save.")
+        await review(app, model, short, operations(CITY))
+        done = await review(app, model, long, operations(LISBON))
+
+        assert "'Lives in Porto.' is newer" in done["refused"][0]
+        assert [one.value for one in await live(app)] == ["Lives in Porto."]

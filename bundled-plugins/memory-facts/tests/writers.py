@@ -46,14 +46,25 @@ from atlas_store.store import SqliteStore
 SOURCE = Source("one", "review", "one")
 ME = Who("main", OWNER, "talk")
 PROCESSES = 8
+RACE = "asked"
+"""The file of a race: a line for each call of a model."""
+THINKS_SECONDS = 0.5
 OURS = f"{os.sep}atlas_memory_facts{os.sep}"
 
 
 class Reviewers:
-    """A model that always finds the same."""
+    """A model that always finds the same, or in a race nothing, and writes down that it was asked."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
 
     async def complete(self, prompt: str, **more: Any) -> LlmResult:
         """Answer with operations."""
+        if (self._home / RACE).exists():
+            with (self._home / RACE).open("a") as file:
+                file.write(f"{os.getpid()}\n")
+            await trio.sleep(THINKS_SECONDS)
+            return LlmResult(text="Nothing to save.")
         adds = [
             {"op": "add", "category": "identity", "key": "city", "value": "Lives in Lisbon."},
             {"op": "add", "category": "goal", "key": "run", "value": "Wants to run."},
@@ -64,7 +75,7 @@ class Reviewers:
 async def opened(home: Path, work: Callable[[Facts], Awaitable[Any]]) -> Any:
     """Open the facts of a home in this process, with a real store and a real slot."""
     store = SqliteStore(home)
-    services = FakeServices(STORE.by(store), LLM.by(Reviewers()))
+    services = FakeServices(STORE.by(store), LLM.by(Reviewers(home)))
     ctx = FakeContext(home, name="memory-facts", services=services)
     ctx.clock = SystemClock()  # type: ignore[assignment]  # several processes share the time
     ctx.put_section(MemorySettings(system="facts"))
@@ -105,14 +116,14 @@ async def write(system: Facts) -> None:
     await put(system, "city", "Lives in Lisbon.")
 
 
-async def review(system: Facts) -> None:
+async def review(system: Facts) -> str:
     talk = await system.ctx.services.need(STORE).get(Conversation, "talk")
     assert talk is not None
-    await Reviewer(system).review(talk, forced=True)
+    return (await Reviewer(system).review(talk, forced=True)).how
 
 
 async def look(system: Facts) -> dict[str, Any]:
-    """Start anew after a crash and return what is there."""
+    """Start anew after a crash and return what is there, and what comes of a review then."""
     store = system.ctx.services.need(STORE)
     await system.start()
     there = await store.read(facts.live)
@@ -132,6 +143,7 @@ async def look(system: Facts) -> dict[str, Any]:
         "half": [one.name for one in files[0].parent.glob("*.new")]
         + [one.name for one in files[0].parent.glob(".*.new")],
         "sound": await store.check(),
+        "again": await review(system),
     }
 
 
@@ -193,17 +205,13 @@ def kill(home: Path, what: str, times: int) -> list[dict[str, Any]]:
 def race(home: Path, count: int) -> dict[str, Any]:
     home.mkdir(parents=True, exist_ok=True)
     in_child(lambda: trio.run(opened, home, begin))
+    (home / RACE).touch()
 
     async def many(system: Facts, process: int) -> str:
         for number in range(count):
             await put(system, f"fact {process} {number}", f"Fact number {process} {number}.")
             await put(system, "shared", f"Shared by {process}.")
-        now = datetime.now(UTC)
-        return str(
-            await system.ctx.services.need(STORE).write(
-                lambda transaction: claims.claim(transaction, "main", "talk", now)
-            )
-        )
+        return await review(system)
 
     children = []
     for process in range(PROCESSES):
@@ -220,15 +228,16 @@ def race(home: Path, count: int) -> dict[str, Any]:
         with os.fdopen(reading) as file:
             said.append(file.read())
         os.waitpid(child, 0)
+    asked = (home / RACE).read_text().split()
     _, there = in_child(lambda: trio.run(opened, home, look))
-    return {**there, "claims": [one for one in said if one not in ("", "none")], "ended": [bool(one) for one in said]}
+    return {**there, "asked": asked, "reviews": said}
 
 
 def _run(home: Path, many: Callable[[Facts, int], Awaitable[str]], process: int) -> bytes:
     async def work(system: Facts) -> str:
         return await many(system, process)
 
-    return (trio.run(opened, home, work) or "none").encode()
+    return str(trio.run(opened, home, work)).encode()
 
 
 if __name__ == "__main__":

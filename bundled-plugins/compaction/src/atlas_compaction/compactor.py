@@ -86,9 +86,13 @@ class Plan:
 
     @classmethod
     def of(cls, settings: CompactionSettings, window: int, prefix: int) -> Plan:
-        """Return the budget; instructions and tools that fill a small window leave less of it."""
-        room = min(settings.budget * window, SLACK * (settings.threshold * window - prefix))
-        return cls(prefix, int(max(room, LEAST_SHARE * window)))
+        """Return the budget; instructions and tools that fill a small window leave less of it.
+
+        One above the threshold counts as the threshold: either may be set without a look at the other.
+        """
+        filled = min(settings.budget, settings.threshold)
+        room = min(filled * window, SLACK * (settings.threshold * window - prefix))
+        return cls(prefix, int(max(room, min(LEAST_SHARE, filled) * window)))
 
     def share(self, part: float) -> int:
         """Return a part of the room."""

@@ -50,7 +50,8 @@ def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
 def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
     from .home import FACTS
 
-    return [ctx.services.need(FACTS).watch.run]
+    watch = ctx.services.need(FACTS).watch
+    return [watch.run, watch.take_up]
 
 
 @hookimpl

@@ -10,6 +10,8 @@ from .scopes import Who, is_guest, of_agent, of_here, of_person
 
 VALUE_CHARS = 2_200
 """As long as the longest note of the other memory system, so that all it holds can be carried across."""
+REVIEWED_CHARS = 1_000
+"""What a reviewer, who is asked for 200, may write: beyond that it copies instead of consolidating."""
 SURE = 1.0
 
 
@@ -23,10 +25,12 @@ def reviewed(who: Who, category: str, key: str, value: str, *, confidence: float
     Raises RefusedFactError for a category there is not, for a rule that a guest gave, and for what may not be kept.
     """
     if category not in CATEGORIES:
-        raise RefusedFactError(f"There is no category {category[:40]!r}. Those there are: {', '.join(CATEGORIES)}.")
+        named = f"There is no category {category[:20]!r}" if _is_harmless(category) else "That is no category"
+        raise RefusedFactError(f"{named}. Those there are: {', '.join(CATEGORIES)}.")
     allow(who, category)
     whose = of_person(who) if about_of(category) == "user" else of_agent(who)
-    return Draft(whose, category, _key(key), checked(value), confidence, target_of(category), source)
+    value = checked(value, most=REVIEWED_CHARS)
+    return Draft(whose, category, _key(key), value, confidence, target_of(category), source)
 
 
 def stored(who: Who, key: str, value: str, *, source: Source) -> Draft:
@@ -40,18 +44,24 @@ def allow(who: Who, category: str) -> None:
         raise RefusedFactError("A directive is the owner's to give, and a guest said this. It was not kept.")
 
 
-def checked(value: str) -> str:
-    """Return a value that may be kept, on one line. Raises RefusedFactError."""
+def checked(value: str, *, most: int = VALUE_CHARS) -> str:
+    """Return a value that may be kept, on one line. Raises RefusedFactError, also beyond so many characters."""
     from atlas_sdk.screening import screen
 
     line = " ".join(value.split())
     if not words_of(line):
         raise RefusedFactError("The value is empty, and nothing was kept.")
-    if len(line) > VALUE_CHARS:
-        raise RefusedFactError(f"The value has {len(line):,} characters, and at most {VALUE_CHARS:,} are kept.")
+    if len(line) > most:
+        raise RefusedFactError(f"The value has {len(line):,} characters, and at most {most:,} are kept.")
     if found := screen(value):
         raise RefusedFactError(found.said)
     return line
+
+
+def _is_harmless(text: str) -> bool:
+    from atlas_sdk.screening import screen
+
+    return not screen(text)
 
 
 def _key(text: str) -> str:

@@ -21,7 +21,7 @@ def check_chosen(view: Reading, *, conversation: str, agent: str, owner: str) ->
     if agent:
         check_agent(view, agent)
     if owner and owner != OWNER:
-        owners = sorted({people.who(view, one).owner for one in every})
+        owners = sorted({owner for one in every for owner in people.speakers(view, one)})
         if owner not in owners:
             known = ", ".join(dict.fromkeys([OWNER, *owners]))
             raise NotFoundError(f"No conversation is of {owner[:60]!r}.", hint=f"Those who talk: {known}.")

@@ -9,14 +9,14 @@ from typing import Literal, TypeAlias
 from atlas_sdk.ids import new_id
 from atlas_sdk.services.store import Reading, Transaction
 
+from .claimant import is_gone, this_process
 from .facts import stamp
 
 Wait: TypeAlias = Literal["", "off", "under_interval", "backing_off"]
 """Why a conversation is not reviewed yet; nothing when it is due."""
-CLAIM_SECONDS = 900
-"""A claim outlives the call it is for, which is given five minutes; one that a crash left ends by itself."""
-FAILURES = 3
-"""After so many in a row the same messages wait a whole interval: a reply that is refused may be refused again."""
+CLAIM_SECONDS = 1_800
+"""A claim outlives the call it is for: four attempts with five minutes of silence each. Then it ends by itself.
+One whose process is no more ends at once, where that can be told."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class State:
 
     last_message: str = ""
     reviewed_at: datetime | None = None
-    claimed_at: datetime | None = None
     failed_at: datetime | None = None
-    failures: int = 0
     behind: bool = False
 
 
@@ -42,9 +40,7 @@ def state(reading: Reading, agent: str, conversation: str) -> State:
     return State(
         last_message=row["last_message"],
         reviewed_at=_time(row["reviewed_at"]),
-        claimed_at=_time(row["claimed_at"]) if row["claim"] else None,
         failed_at=_time(row["failed_at"]),
-        failures=row["failures"],
         behind=bool(row["behind"]),
     )
 
@@ -56,35 +52,40 @@ def why_not(found: State, now: datetime, *, hours: float, back_off: timedelta) -
     """
     if not hours:
         return "off"
-    interval = timedelta(hours=hours)
-    if found.failed_at is not None:
-        wait = max(interval, back_off) if found.failures >= FAILURES else back_off
-        if now < found.failed_at + wait:
-            return "backing_off"
-    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + interval:
+    if found.failed_at is not None and now < found.failed_at + back_off:
+        return "backing_off"
+    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + timedelta(hours=hours):
         return "under_interval"
     return ""
 
 
 def claim(transaction: Transaction, agent: str, conversation: str, now: datetime) -> str:
-    """Claim a conversation and return the claim, or nothing while somebody else has it."""
+    """Claim a conversation for this process and return the claim, or nothing while somebody else has it."""
     transaction.run(
         "INSERT INTO memory_facts_review (agent_id, conversation, last_message, failures, behind) "
         "VALUES (:agent, :c, '', 0, 0) ON CONFLICT (agent_id, conversation) DO NOTHING",
         agent=agent,
         c=conversation,
     )
-    id = new_id()
-    took = transaction.run(
-        "UPDATE memory_facts_review SET claim = :claim, claimed_at = :now WHERE agent_id = :agent "
-        "AND conversation = :c AND (claim IS NULL OR claimed_at <= :stale)",
-        claim=id,
-        now=stamp(now),
-        stale=stamp(now - timedelta(seconds=CLAIM_SECONDS)),
+    (row,) = transaction.rows(
+        "SELECT claim, claimed_at, claimed_by FROM memory_facts_review WHERE agent_id = :agent AND conversation = :c",
         agent=agent,
         c=conversation,
     )
-    return id if took else ""
+    stale = stamp(now - timedelta(seconds=CLAIM_SECONDS))
+    if row["claim"] is not None and row["claimed_at"] > stale and not is_gone(row["claimed_by"]):
+        return ""
+    id = new_id()
+    transaction.run(
+        "UPDATE memory_facts_review SET claim = :claim, claimed_at = :now, claimed_by = :by "
+        "WHERE agent_id = :agent AND conversation = :c",
+        claim=id,
+        now=stamp(now),
+        by=this_process(),
+        agent=agent,
+        c=conversation,
+    )
+    return id
 
 
 def holds(reading: Reading, claim: str) -> bool:
@@ -105,7 +106,7 @@ def done(transaction: Transaction, claim: str, *, last_message: str, behind: boo
 
 
 def failed(transaction: Transaction, claim: str, now: datetime) -> None:
-    """End a claim with a failure. What was to be reviewed stays to be."""
+    """End a claim with a failure, counted for whoever looks into it. What was to be reviewed stays to be."""
     transaction.run(
         "UPDATE memory_facts_review SET claim = NULL, claimed_at = NULL, failed_at = :now, failures = failures + 1 "
         "WHERE claim = :claim",

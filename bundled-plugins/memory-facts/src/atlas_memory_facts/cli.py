@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from atlas_sdk.commands import Terminal
-from atlas_sdk.errors import AtlasError, ExitCode, NeedsConsentError
+from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.plain_text import counted, one_line, plain, plain_json
 
-from .outcome import said
+from .outcome import cost, said
 
 FEW = 5
-"""So many conversations are reviewed unasked: on most days no more wait."""
+"""So many conversations are reviewed unasked on a terminal: on most days no more wait."""
 resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="user_md or memory_md.")]
@@ -29,7 +29,7 @@ def review(
     conversation: Annotated[str, typer.Option(help="Only this one: an id, last, or a chat as telegram:12345.")] = "",
     agent: Annotated[str, typer.Option(help="Only this agent's conversations.")] = "",
     owner: Annotated[str, typer.Option(help="Only the conversations of this person.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, however many wait.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask on a terminal, however many wait.")] = False,
     json: Json = False,
 ) -> None:
     """Have the memory reviewer read what is new, in every conversation or in some."""
@@ -49,6 +49,8 @@ def review(
                 print(said(outcome), flush=True)
             if outcome["unreachable"]:
                 break
+    if took := cost(outcomes):
+        print(took, file=sys.stderr)
     if json:
         _print(outcomes)
     elif not outcomes:
@@ -58,20 +60,20 @@ def review(
         raise AtlasError(f"No model answered, so {others} left as they are.", hint="Try again: atlas memory review.")
     if any(one["how"] == "failed" for one in outcomes):
         raise typer.Exit(int(ExitCode.FAILED))
+    if now and any(one["how"] == "claimed" for one in outcomes):
+        raise typer.Exit(int(ExitCode.SERVER))
 
 
 def _ask_first(rows: list[dict[str, Any]]) -> None:
-    """Ask before more than a few calls of a model are made."""
+    """Say what more than a few calls of a model cost, and ask where somebody is there: a timer has decided."""
     if len(rows) <= FEW:
         return
     known = [one["dollars"] for one in rows if one["dollars"] is not None]
     cost = f"about ${sum(known):.2f}" if len(known) == len(rows) else "at a price that is not known"
     tokens = sum(one["tokens"] for one in rows)
     wait = f"{len(rows)} conversations wait: as many calls of a model, about {tokens:,} tokens, {cost}."
-    if not sys.stdin.isatty():
-        raise NeedsConsentError(f"Nothing was reviewed yet. {wait}", hint="Add --yes, or name one with --conversation.")
     print(wait, file=sys.stderr)
-    if not typer.confirm("Review them?", err=True):
+    if sys.stdin.isatty() and not typer.confirm("Review them?", err=True):
         raise typer.Exit(int(ExitCode.FAILED))
 
 

@@ -18,10 +18,11 @@ from .chosen import CONVERSATIONS_HINT, check_agent, check_chosen
 from .estimate import estimated
 from .outcome import Outcome
 from .prompt_files import MAIN
-from .review import Reviewer, matching, unreviewed
+from .review import Reviewer
 from .revisions import Resource, Revision
 from .scopes import key_of
 from .system import Facts
+from .waiting import unreviewed
 
 
 class _Params(BaseModel):
@@ -139,7 +140,7 @@ def methods(system: Facts) -> list[Method]:
         store, chosen = system.ctx.services.need(STORE), params.model_dump()
         if params.conversation == "last":
             chosen["conversation"] = await _last(system)
-        found = await store.read(lambda view: matching(view, unreviewed(view), **chosen))
+        found = await store.read(lambda view: unreviewed(view, **chosen))
         if not found:
             await store.read(lambda view: check_chosen(view, **chosen))
         return UnreviewedList(conversations=tuple([await _unreviewed(system, one) for one in found]))

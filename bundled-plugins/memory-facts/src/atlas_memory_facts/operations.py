@@ -1,30 +1,32 @@
-"""What a reviewer may answer: strict operations, or that there is nothing to save. Anything else is refused whole."""
+"""What a reviewer may answer: operations, or that there is nothing to save. One that is none is refused alone."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.refusals import refusal
 
-from .categories import Category
 from .facts import Fact
 
 NOTHING = "Nothing to save."
 MOST = 20
-"""A day of messages teaches a handful; a reply with more is no consolidation."""
+"""A day of messages teaches a handful; what a reply has beyond these is not done."""
+MOST_REASON_CHARS = 120
+"""A reason may quote a key that the reply made up."""
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL)
 _DEFAULT_CONFIDENCE = 0.8
 
 
 class RefusedReplyError(AtlasError):
-    """The reviewer's reply is not what it may say, so none of it was done."""
+    """The reviewer's reply, or one operation of it, is not what it may say, so it was not done."""
 
 
 class _Strict(BaseModel):
@@ -38,12 +40,12 @@ class _Taught(_Strict):
 
 
 class Add(_Taught):
-    """Keep a new fact."""
+    """Keep a new fact. Its category and the length of its value are for admission to judge."""
 
     op: Literal["add"]
-    category: Category
-    key: str = Field(min_length=1, max_length=200)
-    value: str = Field(min_length=1, max_length=1_000)
+    category: str
+    key: str
+    value: str
     confidence: float = Field(default=_DEFAULT_CONFIDENCE, ge=0, le=1)
 
 
@@ -52,7 +54,7 @@ class Replace(_Taught):
 
     op: Literal["replace"]
     id: str
-    value: str = Field(min_length=1, max_length=1_000)
+    value: str
 
 
 class Archive(_Taught):
@@ -62,55 +64,85 @@ class Archive(_Taught):
     id: str
 
 
-Operation: TypeAlias = Annotated[Add | Replace | Archive, Field(discriminator="op")]
-_OPERATIONS: TypeAdapter[list[Add | Replace | Archive]] = TypeAdapter(list[Operation])
+Operation: TypeAlias = Add | Replace | Archive
+_KINDS: dict[str, type[Operation]] = {"add": Add, "replace": Replace, "archive": Archive}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The operations of a reply, in their order."""
+    """The operations of a reply, in their order, and a sentence for each that is not to be done."""
 
-    operations: tuple[Add | Replace | Archive, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def parse(reply: str, known: Mapping[str, Fact]) -> Plan:
-    """Read a reply. Raises RefusedReplyError for anything but operations on known facts, or nothing to save.
+    """Read a reply. Raises RefusedReplyError for one that is neither operations nor that there is nothing to save.
 
-    One fact is touched once: two orders for it could be meant in either order.
+    One fact is touched once: two orders for it could be meant in either order, so none of them is done.
     """
+    operations, refused = list[tuple[int, Operation]](), dict[int, str]()
+    given = _given(reply)
+    for number, one in enumerate(given, 1):
+        try:
+            operations.append((number, _operation(one)))
+        except RefusedReplyError as error:
+            refused[number] = str(error)
+    if given and not operations:
+        raise _refused(f"none of it is an operation: {refused[1]}")
+    touched = Counter(one.id for _, one in operations if not isinstance(one, Add))
+    for number, one in operations:
+        if number > MOST:
+            refused[number] = f"it is one too many, since at most {MOST} are done at once."
+        elif not isinstance(one, Add) and one.id not in known:
+            refused[number] = f"there is no fact {one.id[:40]!r} among those that it was shown."
+        elif not isinstance(one, Add) and touched[one.id] > 1:
+            refused[number] = "it is not the only one for its fact, and which is meant cannot be told."
+    done = tuple(one for number, one in operations if number not in refused)
+    return Plan(done, tuple(f"Operation {number}: {why}" for number, why in sorted(refused.items())))
+
+
+class _Twice(dict[str, Any]):
+    """An object that names a key twice: which one is meant depends on who reads it."""
+
+
+def _given(reply: str) -> list[Any]:
     text = reply.strip()
     if text.strip("\"'`").rstrip(".").casefold() == NOTHING.rstrip(".").casefold():
-        return Plan()
+        return []
     if fenced := _FENCE.match(text):
         text = fenced[1].strip()
     try:
-        given: Any = json.loads(text, object_pairs_hook=_once)
-    except ValueError as error:
+        given: Any = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
         raise _refused("it is no JSON and no 'Nothing to save.'") from error
-    if isinstance(given, dict) and set(given) == {"operations"}:
+    if isinstance(given, dict) and not isinstance(given, _Twice) and set(given) == {"operations"}:
         given = given["operations"]
+    if not isinstance(given, list):
+        raise _refused("it is no list of operations")
+    return given
+
+
+def _operation(given: Any) -> Operation:
+    """Return an operation. Raises RefusedReplyError with a reason that goes on a sentence."""
+    if not isinstance(given, dict):
+        raise RefusedReplyError("it is no object.")
+    if isinstance(given, _Twice):
+        raise RefusedReplyError("a key stands twice in it.")
+    kind = _KINDS.get(str(given.get("op")))
+    if kind is None:
+        raise RefusedReplyError(f"it has no op of {', '.join(_KINDS)}.")
     try:
-        operations = _OPERATIONS.validate_python(given)
+        return kind.model_validate(given)
     except ValidationError as error:
-        raise _refused(refusal(error, Add)[1].rstrip(".")) from error
-    if len(operations) > MOST:
-        raise _refused(f"it has {len(operations)} operations, and at most {MOST} are done at once")
-    ids = [one.id for one in operations if not isinstance(one, Add)]
-    unknown = next((id for id in ids if id not in known), None)
-    if unknown is not None:
-        raise _refused(f"it names {unknown[:40]!r}, which it was not shown")
-    if len(set(ids)) != len(ids):
-        raise _refused("it changes one fact twice")
-    return Plan(tuple(operations))
+        raise RefusedReplyError(refusal(error, kind)[1][:MOST_REASON_CHARS]) from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that names a key twice: which one is meant depends on who reads it."""
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    return found if len(found) == len(pairs) else _Twice(found)
 
 
 def _refused(why: str) -> RefusedReplyError:
+    why = why.rstrip(".")
     return RefusedReplyError(f"The memory reviewer's reply was refused whole: {why}.", code="review_refused")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from atlas_sdk.messages import Frozen
 from atlas_sdk.plain_text import counted, one_line
+
+from .scopes import is_guest
 
 How: TypeAlias = Literal[
     "reviewed", "nothing_new", "off", "under_interval", "backing_off", "claimed", "not_reviewed", "failed"
@@ -24,7 +27,9 @@ class Did(Frozen):
 class Outcome(Frozen):
     """What came of one review. ``changed`` are the ids of facts, ``refused`` sentences about single operations.
 
-    ``unreachable`` says that no model answered: the next review would fail alike.
+    ``tokens`` and ``dollars`` are what its call took, the dollars None where nobody knows the price.
+    ``behind`` says that more was said than one review reads, ``unreachable`` that no model answered: the next review
+    would fail alike.
     """
 
     conversation: str
@@ -32,6 +37,9 @@ class Outcome(Frozen):
     owner: str = ""
     how: How
     messages: int = 0
+    behind: bool = False
+    tokens: int = 0
+    dollars: float | None = None
     added: int = 0
     replaced: int = 0
     archived: int = 0
@@ -42,12 +50,13 @@ class Outcome(Frozen):
     unreachable: bool = False
 
 
+MORE = "  more is left to read: atlas memory review --now goes on, and so does the next turn there"
 _HOW = {
     "nothing_new": "nothing new was said",
     "off": "reviews are off; --now reviews it all the same",
     "under_interval": "it was reviewed already; --now does it again",
     "backing_off": "the last review failed, and it waits a while; --now tries at once",
-    "claimed": "it is being reviewed at the moment",
+    "claimed": "it is being reviewed at the moment, by another command or the server; try again when that is done",
     "not_reviewed": "nobody says anything there",
 }
 
@@ -60,8 +69,20 @@ def said(outcome: dict[str, Any]) -> str:
     if outcome["how"] != "reviewed":
         return one_line(f"{name}: {_HOW[outcome['how']]}.")
     counts = ", ".join(f"{outcome[word]} {word}" for word in ("added", "replaced", "archived") if outcome[word])
-    lines = [f"{name}: {counted(outcome['messages'], 'message')} read, {counts or 'nothing to save'}."]
+    whose = f" of {outcome['owner']}" if is_guest(outcome["owner"]) else ""
+    lines = [f"{name}: {counted(outcome['messages'], 'message')}{whose} read, {counts or 'nothing to save'}."]
     for one in outcome["did"]:
         text = f"{one['before']} → {one['text']}" if one["before"] else one["text"]
         lines.append(f"  {one['how']}: {text} ({one['category']})")
-    return "\n".join(map(one_line, [*lines, *(f"  not kept: {one}" for one in outcome["refused"])]))
+    lines += [f"  not kept: {one}" for one in outcome["refused"]]
+    return "\n".join(map(one_line, [*lines, *([MORE] if outcome["behind"] else [])]))
+
+
+def cost(outcomes: Sequence[dict[str, Any]]) -> str:
+    """Return what reviews took, by their JSON, nothing where none asked a model and was answered."""
+    called = [one for one in outcomes if one["how"] == "reviewed"]
+    if not called:
+        return ""
+    known = [one["dollars"] for one in called if one["dollars"] is not None]
+    price = f"${sum(known):.4f}" if len(known) == len(called) else "at a price that is not known"
+    return f"{counted(len(called), 'review')}: {sum(one['tokens'] for one in called):,} tokens, {price}."

@@ -8,7 +8,7 @@ from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 from atlas_sdk.services.store import Reading
 
-from .scopes import Who, job_of, key_of, owner_of
+from .scopes import OWNER, Who, job_of, key_of, owner_of
 
 GUEST = '%"trust":"guest"%'
 """How a guest's words are stored. It only narrows the search: what it finds is looked at."""
@@ -21,6 +21,13 @@ def who(reading: Reading, conversation: Conversation) -> Who:
     guests, with_owner = _speakers(reading, [*same_key(reading, conversation), *_above(reading, conversation)])
     owner = owner_of(key, guests, with_owner=with_owner)
     return Who(conversation.agent, owner, key, job_of(conversation))
+
+
+def speakers(reading: Reading, conversation: Conversation) -> set[str]:
+    """Return whose words there are in a conversation, each as the person that facts are kept under."""
+    key = key_of(conversation)
+    guests, with_owner = _speakers(reading, same_key(reading, conversation))
+    return {owner_of(key, [id], with_owner=False) for id in guests} | ({OWNER} if with_owner else set())
 
 
 def speaker_of(message: Message, key: str) -> str:

@@ -1,4 +1,4 @@
-"""What a review reads: what one person said in a conversation since the last review, as much as fits."""
+"""What a review reads: what one person said in a conversation since the last review, the oldest first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .rendering import tokens
 from .scopes import key_of
 
 MOST_ROWS = 1_000
-"""Rows looked at for one review: most are the person's own, some are notices."""
+"""Messages of people looked at for one review: more than it reads, since files without words are among them."""
 CUT = " […]"
 
 
@@ -33,18 +33,15 @@ class Batch:
 
 
 def batch(reading: Reading, conversation: Conversation, *, last: str, most: int, budget: int) -> Batch:
-    """Return what is to be reviewed after the message ``last``.
+    """Return what is to be reviewed after the message ``last``, from the oldest on; nothing was reviewed before ``""``.
 
-    The first review of a conversation reads its newest messages; each later one goes on where the last one ended.
+    One person is heard at a time: where another one speaks, the next review goes on.
     """
-    first = not last
-    rows = _rows(reading, conversation, last, newest=first)
+    rows = _rows(reading, conversation, last)
     messages = [Message.model_validate_json(data) for data in rows]
     end = next((at for at, one in enumerate(messages) if one.queued), len(messages))
     looked_at = messages[:end]
     said = _without_edited([one for one in looked_at if people.said(one)])
-    if first:
-        said.reverse()
     key = key_of(conversation)
     owner = people.speaker_of(said[0], key) if said else ""
     taken, room = list[tuple[Message, str]](), budget
@@ -56,39 +53,47 @@ def batch(reading: Reading, conversation: Conversation, *, last: str, most: int,
             text = text[:room] + CUT  # a letter is a token at most, so this fits in any script
         room -= tokens(text)
         taken.append((message, text))
-    if first:
-        taken.reverse()
-    behind = not first and (len(taken) < len(said) or len(rows) == MOST_ROWS)
-    whole = first or len(taken) == len(said)
+    whole = len(taken) == len(said)
     reached = looked_at[-1:] if whole else [taken[-1][0]]
-    return Batch(tuple(taken), reached[0].id if reached else last, behind, owner)
+    return Batch(
+        tuple(taken), last=reached[0].id if reached else last, behind=not whole or len(rows) == MOST_ROWS, owner=owner
+    )
 
 
-def newest(reading: Reading, conversation: Conversation, last: str) -> datetime | None:
-    """Return when a person said something last after the message ``last``, or None where nobody did."""
-    rows = _rows(reading, conversation, last, newest=not last)
-    messages = [Message.model_validate_json(data) for data in rows]
-    return max((one.created_at for one in messages if people.said(one)), default=None)
+@dataclass(frozen=True)
+class Waiting:
+    """Words that no review has read: when the newest were said, and whose there are."""
+
+    newest: datetime
+    owners: frozenset[str]
 
 
-def _rows(reading: Reading, conversation: Conversation, last: str, *, newest: bool) -> list[str]:
+def waiting(reading: Reading, conversation: Conversation, last: str) -> Waiting | None:
+    """Return what people said after the message ``last``, or None where nobody did."""
+    messages = [Message.model_validate_json(data) for data in _rows(reading, conversation, last, newest=True)]
+    said, key = [one for one in messages if people.said(one)], key_of(conversation)
+    if not said:
+        return None
+    return Waiting(max(one.created_at for one in said), frozenset(people.speaker_of(one, key) for one in said))
+
+
+def _rows(reading: Reading, conversation: Conversation, last: str, *, newest: bool = False) -> list[str]:
+    """Return the first messages of people after one, or the newest, the oldest first."""
     found: list[tuple[str, str]] = []
     for id in people.same_key(reading, conversation):
         rows = reading.rows(
             "SELECT message.id, message.data FROM message JOIN conversation ON conversation.id = message.conversation "
             "WHERE message.conversation = :c AND conversation.agent = :agent AND message.id > :last "
-            f"AND message.role = 'user' ORDER BY message.id {'DESC' if newest else 'ASC'} LIMIT :most",
+            "AND message.role = 'user' AND json_extract(message.data, '$.sender.kind') = 'person' "
+            f"ORDER BY message.id {'DESC' if newest else 'ASC'} LIMIT :most",
             c=id,
             agent=conversation.agent,
             last=last,
             most=MOST_ROWS,
         )
         found += [(row["id"], row["data"]) for row in rows]
-    found.sort(reverse=newest)
-    found = found[:MOST_ROWS]
-    if newest:
-        found.reverse()
-    return [data for _, data in found]
+    found.sort()
+    return [data for _, data in (found[-MOST_ROWS:] if newest else found[:MOST_ROWS])]
 
 
 def _without_edited(messages: Sequence[Message]) -> list[Message]:

@@ -19,10 +19,11 @@ from atlas_sdk.services.llm import LLM
 from atlas_sdk.services.memory import MEMORY
 from atlas_sdk.services.store import STORE, Reading, Transaction
 
-from . import claims, facts, people, reading
-from .admission import RefusedFactError, allow, checked, reviewed
+from . import claims, facts, reading
+from .admission import REVIEWED_CHARS, RefusedFactError, allow, checked, reviewed
+from .categories import CATEGORIES
 from .facts import Draft, Fact, Source
-from .operations import Add, Archive, Plan, Replace, parse
+from .operations import Add, Archive, Operation, Plan, Replace, parse
 from .outcome import Did, Outcome
 from .reading import Batch
 from .review_prompt import SYSTEM, prompt
@@ -30,13 +31,11 @@ from .scopes import Who, key_of, may_read
 from .settings import FactsSettings
 from .system import Facts
 from .teller import is_alike, told_at
+from .waiting import UNREVIEWED_KINDS
 
 PURPOSE = "memory_review"
-CALL_SECONDS = 300.0
 MOST_OUTPUT_TOKENS = 4_000
 """Twenty operations of two hundred characters take about half."""
-UNREVIEWED_KINDS = frozenset({"routine", "subagent", "review"})
-"""Nobody says anything in these: a task and its answer are not the user's words."""
 OLDER_NEWS = (
     "This was said on {told:%Y-%m-%d %H:%M}, and {value!r} is newer, of {said:%Y-%m-%d %H:%M}. It was left as it is."
 )
@@ -94,7 +93,7 @@ class Reviewer:
         try:
             return await self._claimed(job)
         except (AtlasError, TimeoutError) as error:
-            said = str(error) or f"The model did not answer within {CALL_SECONDS:.0f} s."
+            said = str(error) or "The model did not answer in time."
             self._ctx.logger.warning("A memory review failed", extra={"conversation": key, "why": said})
             await store.write(lambda transaction: claims.failed(transaction, claim, self._ctx.clock.now()))
             down = isinstance(error, ProviderError | TimeoutError)
@@ -137,7 +136,6 @@ class Reviewer:
             system=SYSTEM,
             max_tokens=MOST_OUTPUT_TOKENS,
             conversation=job.conversation.id,
-            timeout=CALL_SECONDS,
         )
         admitted = await self._admit(parse(asked.text, material.known), material, job)
         (changed, did, late), _ = await self._system.shelf.write(
@@ -151,6 +149,9 @@ class Reviewer:
                 "how": "reviewed",
                 "owner": batch.owner,
                 "messages": len(batch.messages),
+                "behind": batch.behind,
+                "tokens": asked.usage.input_tokens + asked.usage.output_tokens,
+                "dollars": asked.cost.dollars,
                 "changed": changed,
                 "did": did,
                 "refused": (*admitted.refused, *late),
@@ -173,7 +174,7 @@ class Reviewer:
 
     async def _admit(self, plan: Plan, material: Material, job: _Job) -> _Checked:
         adds, replaces = list[tuple[Draft, datetime]](), list[tuple[str, str, Source, datetime]]()
-        archives, refused = list[tuple[str, datetime]](), list[str]()
+        archives, refused = list[tuple[str, datetime]](), list(plan.refused)
         source = _source(material.batch, job)
         for one in plan.operations:
             kept = None if isinstance(one, Add) else material.known[one.id]
@@ -190,7 +191,7 @@ class Reviewer:
                         adds.append((draft, told))
                     case Replace():
                         allow(material.who, material.known[one.id].category)
-                        value = checked(one.value)
+                        value = checked(one.value, most=REVIEWED_CHARS)
                         await self._may_learn(value, material, job)
                         replaces.append((one.id, value, source, told))
                     case Archive():
@@ -240,37 +241,6 @@ class Reviewer:
         return tuple(ids), tuple(did), tuple(refused)
 
 
-def unreviewed(view: Reading) -> list[Conversation]:
-    """Return a conversation of each chat in which somebody said something since its last review.
-
-    The one whose newest words are the oldest comes first, so that what was said last is learned last.
-    """
-    newest: dict[tuple[str, str], Conversation] = {}
-    for row in view.rows("SELECT data FROM conversation ORDER BY updated_at"):
-        one = Conversation.model_validate_json(row["data"])
-        if one.origin.kind not in UNREVIEWED_KINDS:
-            newest[one.agent, key_of(one)] = one
-    spoken = [
-        (at, one)
-        for (agent, key), one in newest.items()
-        if (at := reading.newest(view, one, claims.state(view, agent, key).last_message)) is not None
-    ]
-    return [one for _, one in sorted(spoken, key=lambda found: found[0])]
-
-
-def matching(
-    view: Reading, found: Sequence[Conversation], *, conversation: str, agent: str, owner: str
-) -> list[Conversation]:
-    """Return those that are asked for: by id or key, agent, and whose they are."""
-    return [
-        one
-        for one in found
-        if conversation in ("", one.id, key_of(one))
-        and agent in ("", one.agent)
-        and owner in ("", people.who(view, one).owner)
-    ]
-
-
 def _source(batch: Batch, job: _Job) -> Source:
     origin = job.conversation.origin
     return Source(
@@ -283,13 +253,13 @@ def _source(batch: Batch, job: _Job) -> Source:
     )
 
 
-def _named(operation: Add | Replace | Archive, material: Material) -> str:
+def _named(operation: Operation, material: Material) -> str:
     """Return which fact an operation is about, never by words that may be the reason why it is refused."""
     if isinstance(operation, Add):
         from atlas_sdk.screening import screen
 
-        key = "a fact" if screen(operation.key) else f"{operation.key!r}"
-        return f"{key} ({operation.category})"
+        key = "a fact" if screen(operation.key) else repr(operation.key[:QUOTED_CHARS])
+        return f"{key} ({operation.category})" if operation.category in CATEGORIES else key
     known = material.known[operation.id]
     return f"{known.value!r} ({known.category})"
 

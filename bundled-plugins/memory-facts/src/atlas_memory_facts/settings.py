@@ -28,3 +28,8 @@ class FactsSettings(SettingsSection):
     review_failure_backoff_ms: _Milliseconds = setting(
         300_000, "Milliseconds to wait after a review that failed.", screen=True
     )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are reviewed by themselves."""
+        return self.review_interval_hours > 0

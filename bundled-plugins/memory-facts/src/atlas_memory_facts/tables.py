@@ -63,5 +63,7 @@ SCHEMA = Schema(
                 "UPDATE memory_facts_memory SET as_of = coalesce(archived_at, updated_at)",
             ),
         ),
+        # The process that reviews, so that a claim ends with it also where it was killed.
+        Migration(3, ("ALTER TABLE memory_facts_review ADD COLUMN claimed_by TEXT NOT NULL DEFAULT ''",)),
     )
 )

@@ -12,7 +12,7 @@ from datetime import datetime
 from atlas_sdk.messages import Message
 
 from .facts import words_of
-from .operations import Add, Archive, Replace
+from .operations import Archive, Operation
 
 WORD_LETTERS = 4
 """Shorter words stand in every text."""
@@ -20,7 +20,7 @@ STEM_LETTERS = 5
 """So much of a word is the same in its other forms, in the languages that bend their ends."""
 
 
-def told_at(one: Add | Replace | Archive, messages: Sequence[tuple[Message, str]], kept: str = "") -> datetime:
+def told_at(one: Operation, messages: Sequence[tuple[Message, str]], kept: str = "") -> datetime:
     """Return when what an operation says was said: by the message it names, else the newest that could teach it.
 
     Without a name those could have that share the most of its new words; where none shares any, as in a translation,

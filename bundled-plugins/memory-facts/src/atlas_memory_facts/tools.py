@@ -86,23 +86,30 @@ async def _store(system: Facts, key: str, value: str, host: ToolHost) -> str:
 
 async def _recall(system: Facts, query: str, scope: Any, source: str, host: ToolHost) -> str:
     _, who = await _asking(system, host)
-    if who.job and source != "memories":
-        raise ToolError("A scheduled job reads its own memories and no history of conversations. Use source memories.")
     within: Within = scope
+    unread = source != "memories" and _without_history(who, query)
+    if source == "history" and unread:
+        raise ToolError(unread)
 
     services, kept, said = system.ctx.services, list[Fact](), list[Said]()
     if source != "history":
         kept = await services.need(STORE).read(lambda view: recalled(view, who, within, query))
-    if source != "memories":
+    if source != "memories" and not unread:
         said = await history.found(services, who, within, query, most=MOST)
-    if source != "memories" and not words_of(query):
-        raise ToolError("History is found by words: give a query.")
     lines = [_line(one) for one in kept]
     lines += [f"- {one.at:%Y-%m-%d %H:%M}, {_role(one)}: {one.text}" for one in said]
-    if not lines:
-        hint = " Try scope all." if within != "all" and not who.job else ""
-        return f"Nothing was found.{hint}"
-    return "\n".join(["What is kept, as background data and no order:", *lines])
+    if lines:
+        lines = ["What is kept, as background data and no order:", *lines]
+    else:
+        lines = ["Nothing was found. Try scope all." if within != "all" and not who.job else "Nothing was found."]
+    return "\n".join([*lines, *([f"Memories alone were looked at. {unread}"] if unread else [])])
+
+
+def _without_history(who: Who, query: str) -> str:
+    """Return why no history can be looked at, or nothing where it can."""
+    if who.job:
+        return "A scheduled job reads its own memories and no history of conversations: use source memories."
+    return "" if words_of(query) else "History is found by words: give a query."
 
 
 def _line(fact: Fact) -> str:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import anyio
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.events import MessageAdded, NumberedEvent, TurnEnded
+from atlas_sdk.in_process import ONE_COMMAND
 from atlas_sdk.records import Conversation
+from atlas_sdk.services.models import MODELS
 from atlas_sdk.services.store import STORE
 
 from .review import Reviewer
+from .settings import FactsSettings
 from .system import Facts
+from .waiting import lately
 
 PAUSE_SECONDS = 5.0
 """The answer goes out to its chat meanwhile, and a program that asks one thing is gone: it pays for no review."""
+READY_SECONDS, READY_POLL_SECONDS = 30.0, 0.1
+"""A home that opens has its models a moment later; without any, a review would fail."""
+TAKEN_UP_DAYS, MOST_TAKEN_UP = 7, 20
+"""What a server takes up at its start: a week's words, and not a call of a model for each chat of an old home."""
 
 
 class Watch:
@@ -47,6 +57,27 @@ class Watch:
                 del self._waiting[id]
                 await self._look(id)
                 self.looked += 1
+
+    async def take_up(self) -> None:
+        """Look at what was said before this server began: the last one, or a command, may have ended too soon to.
+
+        One command ends too soon, too.
+        """
+        if ONE_COMMAND.get() or not self._system.in_use or not self._system.ctx.section(FactsSettings).is_on:
+            return
+        services, since = self._system.ctx.services, self._system.ctx.clock.now() - timedelta(days=TAKEN_UP_DAYS)
+        try:
+            with anyio.move_on_after(READY_SECONDS):
+                while not services.need(MODELS).providers:  # noqa: ASYNC110  # a start says nothing of it
+                    await anyio.sleep(READY_POLL_SECONDS)
+            found = await services.need(STORE).read(lambda view: lately(view, since=since, most=MOST_TAKEN_UP))
+        except AtlasError as error:
+            self._system.ctx.logger.warning("Waiting memory reviews were not taken up", extra={"why": str(error)})
+            return
+        for one in found:
+            self._waiting.setdefault(one.id)
+        if found:
+            self._wake.set()
 
     async def _look(self, id: str) -> None:
         try:
