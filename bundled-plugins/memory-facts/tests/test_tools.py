@@ -12,6 +12,7 @@ from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.errors import StorageError
+from atlas_sdk.events import Noticed
 from atlas_sdk.records import Origin
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Reply, call
@@ -319,3 +320,13 @@ async def test_from_a_guests_first_turn_on_nothing_of_the_owners_is_sent(opened:
     first, *others = [request.instructions for request in model.provider.requests]
     assert "Lives in Faro." in first
     assert not any("Faro" in text or "memory-context" in text for text in others)
+
+
+async def test_a_fact_that_was_stored_is_told_of_by_atlas_itself(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await use(app, model, "memory_store", await start(app), key="tea", value="Oolong, never Sencha.")
+        events = await app.services.need(STORE).events(after=0)
+
+    assert [one.event.text for one in events if isinstance(one.event, Noticed)] == [
+        "Saved to memory: “Oolong, never Sencha.”"
+    ]

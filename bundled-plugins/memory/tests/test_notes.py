@@ -285,7 +285,8 @@ async def test_a_subagent_has_no_memory_and_no_soul(opened: OpenApp, model: Mode
 
 
 async def test_the_self_check_says_once_what_differs(opened: OpenApp, model: Model, atlas_home: Home) -> None:
-    async with opened() as app:
+    quiet = "[memory]\ntell_saves = false\n"
+    async with opened(config=quiet) as app:
         await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."})
     put(atlas_home, "memory/USER.md", "Likes coffee.")
     async with opened() as app:

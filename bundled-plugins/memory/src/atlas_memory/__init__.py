@@ -86,9 +86,10 @@ def atlas_hooks(ctx: PluginContext) -> list[Hook]:
     from .outgoing import Outgoing
     from .self_check import SelfCheck
     from .slot import SLOT
+    from .told_saves import ToldSaves
 
     slot = ctx.services.need(SLOT)
-    return [LastWord(slot), Outgoing(slot), Discreet(slot), SelfCheck(slot)]
+    return [LastWord(slot), Outgoing(slot), Discreet(slot), SelfCheck(slot), ToldSaves(slot)]
 
 
 @hookimpl

@@ -67,6 +67,29 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
     )
 
 
+@dataclass(frozen=True)
+class Change:
+    """An entry that a call wrote or removed, by its receipt, as it can be shown to people."""
+
+    shown: str
+    removed: bool
+
+
+async def changes_of(slot: Slot, turn: Turn) -> list[Change]:
+    """Return what a turn changed in the memory, in its order."""
+    store = slot.services.need(STORE)
+    calls = [call for call in await store.find(Call, turn=turn.id) if call.plugin == slot.plugin]
+    done = [call for call in calls if call.outcome == "ok"]
+    booked = await receipts.of_calls(store, [call.id for call in done]) if done else {}
+    return [
+        Change(_shown(text), removed)
+        for call in done
+        if call.id in booked
+        for text, removed in _asked_for(call.arguments)
+        if not removed or "" in booked[call.id]
+    ]
+
+
 def _reads(slot: Slot, call: Call) -> bool:
     tools = slot.services.get(TOOLS)
     tool = tools.find(call.tool) if tools is not None else None
@@ -93,13 +116,19 @@ def _missing(calls: Sequence[Call]) -> Iterator[str]:
 
 def _wanted(arguments: Any) -> Iterator[str]:
     """Yield what a call is to write: texts, and for a removal what it removes."""
+    yield from (text for text, _ in _asked_for(arguments))
+
+
+def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the texts of a call, and of each whether it is what is to be removed."""
     given = arguments if isinstance(arguments, dict) else {}
     listed = given.get("operations")
     for one in listed if isinstance(listed, list) and listed else [given]:
         if isinstance(one, dict):
-            text = one.get("content") or one.get("new_text") or one.get("value") or one.get("old_text")
+            written = one.get("content") or one.get("new_text") or one.get("value")
+            text = written or one.get("old_text")
             if isinstance(text, str) and text.strip():
-                yield " ".join(text.split())
+                yield " ".join(text.split()), not written
 
 
 def _same(text: str, other: str) -> bool:

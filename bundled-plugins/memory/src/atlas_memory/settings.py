@@ -14,3 +14,6 @@ class MemorySettings(SettingsSection):
     system: str = setting(
         "notes", "The memory system in use; atlas memory use switches it and carries what is known across.", screen=True
     )
+    tell_saves: bool = setting(
+        True, "Whether a line of Atlas's own under each answer tells what it saved or removed.", screen=True
+    )
