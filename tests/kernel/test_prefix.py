@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+from atlas_sdk.events import Noticed
 from atlas_sdk.hookspecs import hookimpl
 from atlas_sdk.manifest import Manifest
 from atlas_sdk.messages import ToolResultPart
 from atlas_sdk.providers import ModelRequest
+from atlas_sdk.records import Conversation
+from atlas_sdk.services.conversations import ConversationDraft
+from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import Tool
 
 from .conftest import SCHEMA, OpenHome, Probe, calls, say, says, start, turn
@@ -40,6 +44,30 @@ class Late:
             return "late"
 
         return [Tool("late_tool", "Comes late.", SCHEMA, run, read_only=True)]
+
+
+class Choosing:
+    """Tools whose descriptions depend on the conversation: one tells it, one fails at it, one ends by itself."""
+
+    asked = 0
+
+    @hookimpl
+    def atlas_tools(self) -> list[Tool]:
+        async def run(arguments: Any, host: Any) -> str:
+            return "chosen"
+
+        async def told(conversation: Conversation) -> str:
+            self.asked += 1
+            return f"- {conversation.title} \ud800 {self.asked}"
+
+        def fails(conversation: Conversation) -> str:
+            raise RuntimeError("no list")
+
+        return [
+            Tool("choose", "Choose one of:", SCHEMA, run, read_only=True, told=told),
+            Tool("fail", "Choose.", SCHEMA, run, read_only=True, told=fails),
+            Tool("empty", "Choose.", SCHEMA, run, read_only=True, told=lambda conversation: ""),
+        ]
 
 
 class MovingClock:
@@ -115,3 +143,24 @@ async def test_every_call_of_a_request_has_its_result(open_home: OpenHome, probe
     asked = [part.call for message in last.messages for part in message.calls()]
     answered = [part.call for message in last.messages for part in message.parts if isinstance(part, ToolResultPart)]
     assert sorted(asked) == sorted(answered)
+
+
+async def test_what_a_tool_is_told_to_be_for_a_conversation_is_made_once_and_its_failure_said(
+    open_home: OpenHome, probe: Probe
+) -> None:
+    choosing = Manifest(
+        name="choosing", source="bundled", module="choosing", on=True, tools=("choose", "fail", "empty")
+    )
+    probe.provider.script[:] = [says("Hi.")] * 2
+    async with open_home(extra={"choosing": (choosing, Choosing())}) as app:
+        made = await app.conversations.create(ConversationDraft(folder="/", title="Tea"))
+        for text in ("Hello.", "Again."):
+            await turn(app, made.id, text)
+        events = await app.services.need(STORE).events(after=0)
+    described = [{tool.name: tool.description for tool in one.tools} for one in probe.provider.requests]
+    notices = [one.event.text for one in events if isinstance(one.event, Noticed)]
+
+    assert described[0]["choose"] == "Choose one of:\n- Tea \ufffd 1"
+    assert (described[0]["fail"], described[0]["empty"]) == ("Choose.", "Choose.")
+    assert described[0] == described[1]
+    assert notices == ["A part of what the tool fail does was left out: RuntimeError: no list"]

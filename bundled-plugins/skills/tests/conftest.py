@@ -103,3 +103,8 @@ async def ask(app: Any, method: str, **params: Any) -> Any:
     found = app.services.need(HOME).methods()[method]
     answer = await found.run(found.params.model_validate(params), Person())
     return answer.model_dump(mode="json")
+
+
+def listed(request: Any) -> str:
+    """Return what the model is told of ``use_skill``: the list of skills is part of it."""
+    return next((str(tool.description) for tool in request.tools if tool.name == "use_skill"), "")

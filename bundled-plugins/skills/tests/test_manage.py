@@ -24,7 +24,7 @@ from atlas_skills.changing import Change
 from atlas_skills.editing import Operation
 from atlas_skills.library import LIBRARY
 
-from .conftest import PLUGINS, Model, Video, ask, start, turn
+from .conftest import PLUGINS, Model, Video, ask, listed, start, turn
 
 pytestmark = pytest.mark.anyio
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -349,7 +349,7 @@ async def test_a_reviews_skill_is_on_trial_until_it_was_used_with_success(atlas_
     async with opened(atlas_app, model) as app:
         again = (await rows(app))["brew"]
 
-    assert "- brew (on trial): How to brew." in model.provider.requests[2].instructions
+    assert "- brew (on trial): How to brew." in listed(model.provider.requests[2])
     assert "It is on trial" in path[-2].parts[0].content[0].text
     assert (made.origin, made.on_trial) == ("review", True)
     assert (tried.on_trial, tried.uses, tried.successes) == (False, 2, 1)
@@ -399,7 +399,7 @@ async def test_a_bots_skills_are_its_own_until_they_are_shared(atlas_app: OpenAp
         model.provider.add("Hello.")
         await turn(app, await of_kind(app, "client", agent="finance"), "Hello.")
         own, home = (await rows(app))["monthly-report"], (await rows(app))["tea"]
-        told = model.provider.requests[-1].instructions
+        told = listed(model.provider.requests[-1])
         model.provider.add(Reply(calls=(call("use_skill", {"name": "monthly-report"}),)), "No.")
         strange = await turn(app, await start(app), "Report.")
         await ask(app, "skills.share", name="monthly-report", bot="finance")

@@ -29,7 +29,7 @@ from atlas_skills.listing import USUAL_WINDOW, budget_chars, listing
 from atlas_skills.skill import Skill
 from atlas_skills.use_skill import retired_command, use_skill
 
-from .conftest import PLUGINS, Model, Video, library_of, start, turn
+from .conftest import PLUGINS, Model, Video, library_of, listed, start, turn
 
 pytestmark = pytest.mark.anyio
 OpenApp = Callable[..., AbstractAsyncContextManager[Any]]
@@ -49,7 +49,7 @@ async def test_the_model_reads_a_list_and_loads_what_it_wants(atlas_app: OpenApp
         path = await turn(app, await start(app), "Make tea.")
 
     assert "use_skill" in [tool.name for tool in model.provider.requests[0].tools]
-    assert "- brew: How to brew." in model.provider.requests[0].instructions
+    assert "- brew: How to brew." in listed(model.provider.requests[0])
     (result,) = path[-2].parts
     (text,) = result.content
     assert text.trust == "agent"
@@ -92,7 +92,7 @@ async def test_a_skill_that_comes_between_turns_moves_no_prefix(atlas_app: OpenA
     first, second, third, fresh = model.provider.requests
     assert (first.instructions, first.tools) == (second.instructions, second.tools) == (third.instructions, third.tools)
     assert "Heat the oven." in path[-2].parts[0].content[0].text
-    assert "- bake: How to bake." in fresh.instructions
+    assert "- bake: How to bake." in listed(fresh)
 
 
 async def test_a_skill_that_came_just_now_is_there_for_a_conversation_that_begins(
@@ -104,7 +104,7 @@ async def test_a_skill_that_came_just_now_is_there_for_a_conversation_that_begin
         model.provider.add("Done.")
         path = await turn(app, await start(app), "/bake bread")
 
-    assert "- bake: How to bake." in model.provider.requests[0].instructions
+    assert "- bake: How to bake." in listed(model.provider.requests[0])
     assert "Heat the oven.\n\nARGUMENTS: bread" in model.provider.requests[0].messages[-1].text()
     assert [message.sender.kind for message in path] == ["person", "notice", "agent"]
 
@@ -219,7 +219,7 @@ async def test_the_list_takes_its_share_of_the_window_of_the_conversations_model
         draft = ConversationDraft(folder=str(app.home.folder), provider="fake", model="mine")
         await turn(app, (await app.services.need(CONVERSATIONS).create(draft)).id, "Hello.")
 
-    lines = [line for line in model.provider.requests[0].instructions.splitlines() if line.startswith("- skill-")]
+    lines = [line for line in listed(model.provider.requests[0]).splitlines() if line.startswith("- skill-")]
     assert len(lines) == 100
     assert abs(sum(":" in line for line in lines) - described) <= 5
     assert sum(len(line) + 1 for line in lines) <= max(budget_chars(window), 100 * len("- skill-000 "))
@@ -240,9 +240,9 @@ async def test_another_model_moves_no_list_until_the_conversation_is_summed_up(a
 
     first, second, third = model.provider.requests
     assert (first.model, second.model) == ("small", "large")
-    assert first.instructions == second.instructions
-    assert "- skill-000: What it is for." in third.instructions
-    assert len(third.instructions) > len(first.instructions)
+    assert first.tools == second.tools
+    assert "- skill-000: What it is for." in listed(third)
+    assert len(listed(third)) > len(listed(first))
 
 
 async def test_a_description_with_half_a_character_is_told_whole(atlas_app: OpenApp, model: Model, put: Put) -> None:
@@ -250,7 +250,7 @@ async def test_a_description_with_half_a_character_is_told_whole(atlas_app: Open
     async with opened(atlas_app, model, video=Video(source)) as app:
         await turn(app, await start(app), "Hello.")
 
-    assert "- video:render: Render \ufffd it." in model.provider.requests[0].instructions
+    assert "- video:render: Render \ufffd it." in listed(model.provider.requests[0])
 
 
 async def test_the_list_tells_who_made_each(

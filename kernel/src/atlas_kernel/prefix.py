@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 from dataclasses import dataclass
 
 from atlas_sdk.errors import sentence
-from atlas_sdk.instructions import DEFAULT_SOUL, IDENTITY, RULES
+from atlas_sdk.instructions import DEFAULT_SOUL, IDENTITY, RULES, made_for
 from atlas_sdk.providers import ToolSpec, tool_list
 from atlas_sdk.records import Content, Conversation
 from atlas_sdk.services.store import StoreService
@@ -37,26 +36,23 @@ async def make_prefix(runtime: Runtime, conversation: Conversation) -> tuple[Pre
     """Make the prefix of a new conversation; also return a sentence for each section that was left out."""
     soul, texts, left_out = DEFAULT_SOUL, [RULES], []
     for plugin, section in runtime.sections:
-
-        async def ask(made: object = section.text) -> str:
-            result = made(conversation)  # type: ignore[operator]  # a Section's text, bound early for the loop
-            return str(await result if inspect.isawaitable(result) else result)
-
-        text, error = await caught(ask)
+        text, error = await caught(made_for, conversation, section.text)
         if error is not None:
             left_out.append(
                 f"The instructions {section.name!r} of the plugin {plugin} were left out: {sentence(error)}"
             )
-        elif text and text.strip() and section.name == IDENTITY:
-            soul = text.strip()
-        elif text and text.strip():
-            texts.append(text.strip())
-    specs = tuple(
-        ToolSpec(owned.tool.name, owned.tool.description, owned.tool.parameters)
-        for owned in runtime.tools.values()
-        if not owned.tool.deferred
-    )
-    return Prefix(Content.of("\n\n".join([soul, *texts])), Content.of(tool_list(specs)), specs), tuple(left_out)
+        elif text and section.name == IDENTITY:
+            soul = text
+        elif text:
+            texts.append(text)
+    specs: list[ToolSpec] = []
+    for tool in (owned.tool for owned in runtime.tools.values() if not owned.tool.deferred):
+        more, error = await caught(made_for, conversation, tool.told)
+        if error is not None:
+            left_out.append(f"A part of what the tool {tool.name} does was left out: {sentence(error)}")
+        specs.append(ToolSpec(tool.name, "\n".join(filter(None, (tool.description, more))), tool.parameters))
+    told = tuple(specs)
+    return Prefix(Content.of("\n\n".join([soul, *texts])), Content.of(tool_list(told)), told), tuple(left_out)
 
 
 async def load_prefix(store: StoreService, conversation: Conversation) -> Prefix | None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import TypeAlias
 
 from .messages import TextPart
 from .records import Conversation
+from .values import whole_text
 
+Told: TypeAlias = Callable[[Conversation], str | Awaitable[str]]
+"""Makes a text for a conversation: when it begins, and after a compaction."""
 IDENTITY = "identity"
 """The name of the section that says who the agent is. Its text comes first, in place of ``DEFAULT_SOUL``."""
 
@@ -38,7 +43,13 @@ class Section:
 
     order: int
     name: str
-    text: Callable[[Conversation], str | Awaitable[str]]
+    text: Told
+
+
+async def made_for(conversation: Conversation, text: Told | None) -> str:
+    """Return a text that depends on the conversation, made for it; nothing where there is none to make."""
+    made = text(conversation) if text is not None else ""
+    return whole_text(str(await made if inspect.isawaitable(made) else made)).strip()
 
 
 def dated(now: datetime, before: datetime | None, where: tzinfo | None, folder: str) -> TextPart | None:

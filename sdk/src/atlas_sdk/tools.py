@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from .errors import AtlasError
+from .instructions import Told
 from .messages import ImagePart, TextPart
 from .values import Json, whole_json, whole_text
 
@@ -99,7 +100,8 @@ class Tool:
     ``command`` names the argument that is a shell command, ``paths`` those that are files it writes, and
     ``reads`` those that are files it reads, and ``folder`` the one that is the folder it works in: it is what
     the gate looks at. ``untrusted`` marks a tool of a
-    server the user does not trust.
+    server the user does not trust. ``told`` makes what follows the description in the prompt of a conversation,
+    such as what there is for the tool to choose from; it is asked where the instructions' sections are.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Tool:
     folder: str = ""
     untrusted: bool = False
     source: str = ""
+    told: Told | None = None
 
     def __post_init__(self) -> None:
         # What a server or a plugin says of its tool stands before every conversation: it is to be text.

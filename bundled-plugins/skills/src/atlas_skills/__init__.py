@@ -72,10 +72,9 @@ def atlas_hooks(ctx: PluginContext) -> list[Hook]:
 
 @hookimpl
 def atlas_instructions(ctx: PluginContext) -> list[Section]:
-    from .library import LIBRARY
-    from .sections import how_to, skills
+    from .sections import how_to
 
-    return [skills(ctx.services.need(LIBRARY)), how_to()]
+    return [how_to()]
 
 
 @hookimpl
