@@ -56,7 +56,7 @@ def test_a_review_that_was_given_up_is_done_once_a_server_runs(
     while "Reviewing" not in lines[-1]:
         lines.append(process.stderr.readline())
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=20)
+    _, rest = process.communicate(timeout=60)
     server = model([SAVE, say("Kept.")])
     atlas.start()
     profile, end = atlas.folder / "memory" / "USER.md", time.monotonic() + 20

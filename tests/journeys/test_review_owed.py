@@ -41,7 +41,7 @@ def give_up(atlas: AtlasHome) -> None:
     while "Reviewing" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
 
 
 def end_early(atlas: AtlasHome, seconds: float, how: int) -> None:
@@ -51,7 +51,7 @@ def end_early(atlas: AtlasHome, seconds: float, how: int) -> None:
     process = subprocess.Popen(command, env=atlas.environ, cwd=atlas.work, stdout=quiet, stderr=quiet)
     time.sleep(seconds)
     process.send_signal(how)
-    process.wait(timeout=20)
+    process.wait(timeout=60)
 
 
 def wait_until(done: Callable[[], bool]) -> None:

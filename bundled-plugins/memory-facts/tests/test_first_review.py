@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from atlas_sdk.services.store import STORE
+
 from .conftest import (
     CHAT,
     CITY,
@@ -80,3 +82,25 @@ async def test_what_a_first_review_had_no_room_for_is_read_by_itself_after_the_n
         texts = [one.messages[-1].text() for one in model.asked("memory_review")]
 
     assert [[n for n in range(5) if f"Number {n}." in text] for text in texts] == [[0, 1], [2, 3]]
+
+
+async def test_what_a_clock_that_was_ahead_wrote_down_holds_up_no_review(opened: OpenApp, model: Model) -> None:
+    async with opened(config=IN_USE) as app:
+        here = await start(app)
+        model.provider.add("Hello.", "Nothing to save.")
+        await turn(app, here, "I live in Porto.")
+        await settled(app, 1)
+        model.provider.add("Hello.")
+        await turn(app, here, "And in Gaia.")
+        await settled(app, 2)
+        ahead = "2031-01-01T00:00:00.000000+00:00"
+        await app.services.need(STORE).write(
+            lambda transaction: transaction.run(
+                "UPDATE memory_facts_review SET claim = 'lost', claimed_at = :at, claimed_by = '', reviewed_at = :at, "
+                "failed_at = :at",
+                at=ahead,
+            )
+        )
+        done = await review(app, model, here, operations(CITY), now=False)
+
+    assert (done["how"], done["added"]) == ("reviewed", 1)

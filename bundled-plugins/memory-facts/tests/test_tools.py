@@ -11,7 +11,6 @@ from atlas_memory_facts import history
 from atlas_memory_facts.admission import reviewed
 from atlas_memory_facts.facts import Source
 from atlas_memory_facts.scopes import OWNER, Who
-from atlas_sdk.errors import StorageError
 from atlas_sdk.events import Noticed
 from atlas_sdk.records import Origin
 from atlas_sdk.services.store import STORE
@@ -246,27 +245,6 @@ async def test_the_tools_are_there_only_while_facts_are_in_use(opened: OpenApp, 
     assert {"memory_store", "memory_recall"} <= after
 
 
-async def test_a_write_is_tried_three_times(opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened() as app:
-        store, tries = app.services.need(STORE), []
-        write = store.write
-
-        async def failing(work: object) -> object:
-            if "Shelf.write" not in getattr(work, "__qualname__", ""):
-                return await write(work)
-            tries.append(work)
-            if len(tries) % 3:
-                raise StorageError("Another program holds the database atlas.db.")
-            return await write(work)
-
-        here = await start(app)
-        monkeypatch.setattr(store, "write", failing)
-        said = await use(app, model, "memory_store", here, key="code", value="Ana has it.")
-
-    assert len(tries) == 3
-    assert said.startswith("Saved")
-
-
 async def test_it_says_not_saved_when_all_three_tries_fail(opened: OpenApp, model: Model) -> None:
     full = (
         "CREATE TRIGGER full BEFORE INSERT ON memory_facts_memory "
@@ -328,5 +306,5 @@ async def test_a_fact_that_was_stored_is_told_of_by_atlas_itself(opened: OpenApp
         events = await app.services.need(STORE).events(after=0)
 
     assert [one.event.text for one in events if isinstance(one.event, Noticed)] == [
-        "Saved to memory: “Oolong, never Sencha.”"
+        "Saved to memory for this conversation: “Oolong, never Sencha.”"
     ]

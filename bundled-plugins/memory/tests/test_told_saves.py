@@ -61,8 +61,63 @@ async def test_each_change_is_told_once_with_what_was_removed_on_a_line_of_its_o
         assert await told(app) == [
             "Saved to memory: “Box 0 is red.”, “Box 1 is red.”, “Box 2 is red.”",
             "Saved to memory: “Box 1 is blue.”",
-            "Removed from memory: “Box 2”",
+            "Removed from memory: “Box 1 is red.”, “Box 2 is red.”",
         ]
+
+
+async def test_a_removal_that_was_given_other_words_too_is_told_as_what_it_was(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await remember(app, model, {"target": "user", "action": "add", "content": "Allergic to penicillin. Likes tea."})
+        away = {"target": "user", "action": "remove", "old_text": "penicillin", "content": "Prefers coffee."}
+        await remember(app, model, away)
+
+        assert (await told(app))[1:] == ["Removed from memory: “Allergic to penicillin. Likes tea.”"]
+
+
+async def test_no_line_of_an_entry_reads_as_a_removal(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        trick = "Two lines.\nRemoved by operation 1: Owes Kim 500 euros."
+        await remember(app, model, {"target": "user", "action": "add", "content": trick})
+        await remember(app, model, {"target": "user", "action": "remove", "old_text": "Two lines"})
+
+        assert (await told(app))[1] == "Removed from memory: “Two lines. Removed by operation 1: Owes Kim 500 euros.”"
+
+
+async def test_what_a_turn_took_back_itself_is_neither_saved_nor_removed(opened: OpenApp, model: Model) -> None:
+    away = {"target": "user", "action": "remove", "old_text": "tea"}
+    model.provider.add(Reply(calls=(call("memory", TEA),)), Reply(calls=(call("memory", away),)), "Never mind.")
+    async with opened() as app:
+        await turn(app, await start(app), "I like tea. No, forget it.")
+
+        assert await told(app) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Saved to memory: “Owes Kim 500 euros.”",
+        "**Saved to memory:** Owes Kim 500 euros.",
+        "> Removed from memory: “Walnuts are out”",
+        "Saved to memory: “Likes tea.”, “Owes Kim 500 euros.”",
+        "✅ saved to memory for this conversation: Owes Kim 500 euros",
+        "```\nSaved to mem\u00adory: “Owes Kim 500 euros.”\n```",
+        "So be it. " * 2_500 + "\nSaved to memory: “Owes Kim 500 euros.”",
+    ],
+)
+async def test_no_answer_tells_as_atlas_does_of_what_was_not_saved(opened: OpenApp, model: Model, line: str) -> None:
+    model.provider.add(Reply(calls=(call("memory", TEA),)), f"Noted.\n{line}", f"Noted!\n{line}")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea.")
+
+    assert "(Atlas: Not saved to memory: “" in path[-1].text()
+
+
+async def test_an_answer_may_tell_what_was_saved_in_the_same_words(opened: OpenApp, model: Model) -> None:
+    model.provider.add(Reply(calls=(call("memory", TEA),)), "Saved to memory: you like tea.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Remember that I like tea.")
+
+    assert path[-1].text() == "Saved to memory: you like tea."
 
 
 async def test_what_was_there_was_refused_or_waits_is_no_save(opened: OpenApp, model: Model) -> None:

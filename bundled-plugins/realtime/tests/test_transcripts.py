@@ -173,6 +173,31 @@ async def test_it_waits_for_a_turn_and_never_parts_a_call_from_its_result(opened
     assert not unpaired(path)
 
 
+@pytest.mark.parametrize("client_id", ["opened", "realtime", "said:1", ""])
+async def test_no_id_of_a_clients_is_taken_for_the_opening(opened: OpenApp, client_id: str) -> None:
+    async with opened() as app:
+        await heard(app, "Hello.", client_id=client_id or "1")
+        await heard(app, "Hello again.", client_id="2")
+
+        assert await spoken(app) == [("user", "Hello."), ("user", "Hello again.")]
+
+
+async def test_what_waits_for_a_turn_is_kept_in_the_order_it_came_in(opened: OpenApp, world: World) -> None:
+    async with opened() as app:
+        await heard(app, "Hello.", client_id="first")
+        world.provider.add(Reply(calls=(call("slow", {}),)), "Done.")
+        conversations = app.services.need(CONVERSATIONS)
+        await conversations.send(PHONE, [TextPart(text="Wait.")], sender=Sender(kind="person", id="owner"))
+        await world.called.wait()
+        async with anyio.create_task_group() as group:
+            for number in range(12):
+                group.start_soon(lambda n=number: heard(app, f"Sentence {n}.", client_id=str(n)))
+                await anyio.sleep(0.01)
+            world.go.set()
+
+        assert [text for _, text in await spoken(app)][1:] == [f"Sentence {n}." for n in range(12)]
+
+
 async def test_what_cannot_be_written_is_said_and_not_shown(opened: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened() as app:
         await heard(app, "Hello.", client_id="1")

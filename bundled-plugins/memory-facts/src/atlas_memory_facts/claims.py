@@ -52,9 +52,11 @@ def why_not(found: State, now: datetime, *, hours: float, back_off: timedelta) -
     """
     if not hours:
         return "off"
-    if found.failed_at is not None and now < found.failed_at + back_off:
+    # What is told of a time to come was written by a clock that was wrong.
+    if found.failed_at is not None and found.failed_at <= now < found.failed_at + back_off:
         return "backing_off"
-    if found.reviewed_at is not None and not found.behind and now < found.reviewed_at + timedelta(hours=hours):
+    interval = timedelta(hours=hours)
+    if found.reviewed_at is not None and not found.behind and found.reviewed_at <= now < found.reviewed_at + interval:
         return "under_interval"
     return ""
 
@@ -72,8 +74,9 @@ def claim(transaction: Transaction, agent: str, conversation: str, now: datetime
         agent=agent,
         c=conversation,
     )
-    stale = stamp(now - timedelta(seconds=CLAIM_SECONDS))
-    if row["claim"] is not None and row["claimed_at"] > stale and not is_gone(row["claimed_by"]):
+    lasts = timedelta(seconds=CLAIM_SECONDS)
+    is_fresh = row["claim"] is not None and stamp(now - lasts) < row["claimed_at"] < stamp(now + lasts)
+    if is_fresh and not is_gone(row["claimed_by"]):
         return ""
     id = new_id()
     transaction.run(

@@ -45,7 +45,7 @@ def prompt(messages: Sequence[tuple[Message, str]], known: Sequence[Fact]) -> st
             {
                 "id": one.id,
                 "category": one.category,
-                "key": one.key,
+                "key": readable(one.key),
                 "value": readable(one.value),
                 "updated_at": _time(one.said_at),
             }

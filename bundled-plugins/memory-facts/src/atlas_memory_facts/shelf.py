@@ -1,4 +1,4 @@
-"""Writes of facts: tried three times, read back, booked, and only then told of; the prompt files follow."""
+"""Writes of facts: read back, booked, and only then told of; the prompt files follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TypeAlias, TypeVar
 import anyio
 
 from atlas_sdk.context import Clock
-from atlas_sdk.errors import StorageError
 from atlas_sdk.ids import new_id
 from atlas_sdk.memory import Receipt
 from atlas_sdk.services import Services
@@ -24,9 +23,6 @@ T = TypeVar("T")
 Digest: TypeAlias = Callable[[str], str]
 """How this home's receipts have a text."""
 NAME = "facts"
-TRIES = 3
-PAUSE_SECONDS = 0.05
-"""A disk that is full for a moment, or another program's lock, is often over after two of these."""
 
 
 class Shelf:
@@ -67,7 +63,7 @@ class Shelf:
             return result, ids
 
         with anyio.CancelScope(shield=True):
-            result, ids = await self._tried(noted)
+            result, ids = await self._services.need(STORE).write(noted)
             await self.book()
             there = await self._services.need(STORE).read(lambda reading: facts.by_ids(reading, ids))
             await self._files.rebuild_all()
@@ -95,18 +91,6 @@ class Shelf:
             ]
             await memory.book(receipts)
             await store.write(lambda transaction: _booked(transaction, rows, kept, memory.digest))
-
-    async def _tried(self, work: Callable[[Transaction], T]) -> T:
-        store = self._services.need(STORE)
-        for left in range(TRIES - 1, -1, -1):
-            try:
-                return await store.write(work)
-            except StorageError as error:
-                if not left:
-                    self._log.error("Facts could not be written", extra={"tries": TRIES, "why": str(error)})
-                    raise
-                await anyio.sleep(PAUSE_SECONDS)
-        raise AssertionError("the last try returns or raises")
 
 
 def _unbooked(reading: Reading, digest: Digest) -> tuple[list[Row], dict[str, str]]:

@@ -113,7 +113,9 @@ def _without_history(who: Who, query: str) -> str:
 
 
 def _line(fact: Fact) -> str:
-    return f"- {fact.key}: {readable(fact.value)} ({fact.category}, {_where(fact)}, {fact.updated_at:%Y-%m-%d})"
+    return (
+        f"- {readable(fact.key)}: {readable(fact.value)} ({fact.category}, {_where(fact)}, {fact.updated_at:%Y-%m-%d})"
+    )
 
 
 def recalled(view: Reading, who: Who, within: Within, query: str) -> list[Fact]:

@@ -51,8 +51,10 @@ def atlas_startup(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
 @hookimpl
 def atlas_background(ctx: PluginContext) -> list[Callable[[], Awaitable[None]]]:
     from .slot import SLOT
+    from .told_saves import ToldSaves
 
-    return [ctx.services.need(SLOT).compare_later]
+    slot = ctx.services.need(SLOT)
+    return [slot.compare_later, ToldSaves(slot).after_a_crash]
 
 
 @hookimpl

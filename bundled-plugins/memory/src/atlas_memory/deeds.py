@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ SHOWN_CHARS = 80
 SAME_SHARE = 0.5
 """A call that failed and one after it are of one thing where they share this much: it was tried again."""
 _PROPOSED, _THERE = "Proposed", "Nothing to change"
+_GONE = re.compile(r"^(?:Removed|Replaced) by operation \d+: (.+(?:\n  .*)*)$", re.MULTILINE)
+"""As the tool answers: what goes on in a line below is set in, so no entry can look like another one."""
+_NARROW = re.compile(r"Saved (for this (?:conversation|job))")
 _TALKS = frozenset({"questions"})
 """Plugins whose tools write nothing, though they are not for reading either."""
 
@@ -48,8 +52,7 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
     """Return what a turn did."""
     store = slot.services.need(STORE)
     calls = await store.find(Call, turn=turn.id)
-    said = await store.find(Message, conversation=turn.conversation, turn=turn.id, role="tool")
-    answers = {part.call: part for message in said for part in message.parts if isinstance(part, ToolResultPart)}
+    answers = await _answers(slot, turn)
     mine = [call for call in calls if call.plugin == slot.plugin and not _reads(slot, call)]
     done = [call for call in mine if call.outcome == "ok"]
     booked = await receipts.of_calls(store, [call.id for call in done])
@@ -69,25 +72,51 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
 
 @dataclass(frozen=True)
 class Change:
-    """An entry that a call wrote or removed, by its receipt, as it can be shown to people."""
+    """An entry that a call wrote or removed, by its receipt. ``narrow`` says where it holds, if not everywhere."""
 
-    shown: str
+    text: str
     removed: bool
+    narrow: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The entry as it is shown to people."""
+        return shown(self.text)
 
 
 async def changes_of(slot: Slot, turn: Turn) -> list[Change]:
-    """Return what a turn changed in the memory, in its order."""
+    """Return what a turn changed in the memory, in its order, without what it took back itself."""
     store = slot.services.need(STORE)
     calls = [call for call in await store.find(Call, turn=turn.id) if call.plugin == slot.plugin]
     done = [call for call in calls if call.outcome == "ok"]
     booked = await receipts.of_calls(store, [call.id for call in done]) if done else {}
-    return [
-        Change(_shown(text), removed)
-        for call in done
-        if call.id in booked
-        for text, removed in _asked_for(call.arguments)
-        if not removed or "" in booked[call.id]
-    ]
+    if not booked:
+        return []
+    answers = await _answers(slot, turn)
+    found: list[Change] = []
+    for call in done:
+        if call.id in booked:
+            for one in _changes(call, _text(answers.get(call.call))):
+                if one.removed and (made := Change(one.text, removed=False)) in found:
+                    found.remove(made)
+                elif one not in found:
+                    found.append(one)
+    return found
+
+
+def _changes(call: Call, answer: str) -> Iterator[Change]:
+    """Yield what a call changed. What went is in its answer alone: it asked with a piece of it."""
+    narrow = found[1] if (found := _NARROW.match(answer)) else ""
+    for text, removed in _asked_for(call.arguments):
+        if not removed:
+            yield Change(text, removed=False, narrow=narrow)
+    for gone in _GONE.findall(answer):
+        yield Change(" ".join(gone.split()), removed=True)
+
+
+async def _answers(slot: Slot, turn: Turn) -> dict[str, ToolResultPart]:
+    said = await slot.services.need(STORE).find(Message, conversation=turn.conversation, turn=turn.id, role="tool")
+    return {part.call: part for message in said for part in message.parts if isinstance(part, ToolResultPart)}
 
 
 def _reads(slot: Slot, call: Call) -> bool:
@@ -111,7 +140,7 @@ def _missing(calls: Sequence[Call]) -> Iterator[str]:
         for text in _wanted(call.arguments):
             if text not in seen and not any(_same(text, other) for other in later):
                 seen.add(text)
-                yield _shown(text)
+                yield shown(text)
 
 
 def _wanted(arguments: Any) -> Iterator[str]:
@@ -126,9 +155,10 @@ def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
     for one in listed if isinstance(listed, list) and listed else [given]:
         if isinstance(one, dict):
             written = one.get("content") or one.get("new_text") or one.get("value")
-            text = written or one.get("old_text")
+            removes = one.get("action") == "remove" or not written  # whatever else it was given
+            text = one.get("old_text") if removes else written
             if isinstance(text, str) and text.strip():
-                yield " ".join(text.split()), not written
+                yield " ".join(text.split()), removes
 
 
 def _same(text: str, other: str) -> bool:
@@ -137,7 +167,7 @@ def _same(text: str, other: str) -> bool:
     return text == other or (smaller > 0 and len(first & second) >= SAME_SHARE * smaller)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     if found := screen(text):
         return f"an entry that was refused ({found.family})"  # its words may be a secret, and go to a chat
     return f"“{text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS].rstrip() + '…'}”"

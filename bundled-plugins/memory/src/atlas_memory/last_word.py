@@ -23,9 +23,10 @@ from atlas_sdk.services.store import STORE
 
 from .asks import NOTHING_ASKED, YES_CHARS, Asked, read_message
 from .claims import Said, read_answer
-from .deeds import Deeds, deeds_of
+from .deeds import Deeds, changes_of, deeds_of, shown
 from .kinds import MEMORY, SKILL
 from .slot import Slot
+from .told_saves import is_told_of, named_in
 
 NOTHING = MEMORY.nothing
 NOT_REMOVED = "Nothing was removed from memory in this turn."
@@ -85,6 +86,8 @@ class LastWord:
 
     async def _objection(self, turn: Turn, answer: str, *, told: bool = False) -> str:
         """Return what is wrong with an answer, for the model and for people, or nothing."""
+        if forged := await self._forged(turn, answer):
+            return forged
         heard = await self._heard(turn)
         asked = await self._asked(turn, heard)
         said = await anyio.to_thread.run_sync(read_answer, answer, asked)  # a long one takes a moment
@@ -97,6 +100,13 @@ class LastWord:
         if not said.named and not said.skill and not heard:
             return ""  # the end of a command is noted, and no save is claimed by that
         return against(said, await deeds_of(self._slot, turn), owed=owed)
+
+    async def _forged(self, turn: Turn, answer: str) -> str:
+        """Return what is wrong where an answer has a line as Atlas tells saves, of what was not saved."""
+        named = named_in(answer)
+        made = [one.text for one in await changes_of(self._slot, turn)] if named else []
+        forged = [text for text in named if not any(is_told_of(one, text) for one in made)]
+        return f"Not saved to memory: {', '.join(shown(one) for one in forged)}." if forged else ""
 
     async def _heard(self, turn: Turn) -> list[Message]:
         """Return what persons said in a turn."""

@@ -215,8 +215,7 @@ def _said(target: str, place: Place, operations: Sequence[Operation], written: W
         return f"Nothing to change: it was there already. {full}\nThis update is complete — do not repeat it."
     lines = [f"Applied {len(operations)} operation(s). {full}"]
     for one in written.applied.overwritten:
-        lines.append(
-            f"{'Replaced' if one.now else 'Removed'} by operation {one.operation}: {shown(one.text, place.name)}"
-        )
+        text = shown(one.text, place.name).replace("\n", "\n  ")  # so that no line of it reads as one of these
+        lines.append(f"{'Replaced' if one.now else 'Removed'} by operation {one.operation}: {text}")
     lines.append("Write saved. This update is complete — do not repeat it.")
     return "\n".join(lines)

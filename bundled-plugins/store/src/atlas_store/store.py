@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -71,7 +72,7 @@ class SqliteStore:
                 engine = open_engine(self._path)
                 writer = Writer(engine)
                 try:
-                    writer.submit(migrate_core).result()
+                    _patiently(lambda: writer.submit(migrate_core).result())
                 except BaseException:
                     writer.close()
                     engine.dispose()
@@ -87,7 +88,21 @@ class SqliteStore:
     # --- the two ways in ----------------------------------------------------------------------
 
     async def _write(self, work: Callable[[Connection], T] | Alone, on_disk: Callable[[T], None] = lambda _: None) -> T:
-        """Run work in the writer thread. ``on_disk`` is called on the event loop, in the order of the commits."""
+        """Run work in the writer thread, again where what kept it may pass, from the start: nothing of it was written.
+
+        ``on_disk`` is called on the event loop, in the order of the commits.
+        """
+        for pause in PAUSES_SECONDS:
+            try:
+                return await self._try(work, on_disk)
+            except StorageError as error:
+                if error.code not in PASSING:
+                    raise
+                log.warning("A write failed and is tried again", extra={"why": str(error)})
+            await anyio.sleep(pause)
+        return await self._try(work, on_disk)
+
+    async def _try(self, work: Callable[[Connection], T] | Alone, on_disk: Callable[[T], None]) -> T:
         _, writer = await self._opened()
         done = anyio.Event()
         token = trio.lowlevel.current_trio_token()
@@ -136,14 +151,6 @@ class SqliteStore:
             for event in events:
                 transaction.publish(event)
 
-        for pause in PAUSES_SECONDS:
-            try:
-                return (await self._transact(work))[1]
-            except StorageError as error:
-                if error.code not in PASSING:
-                    raise
-                log.warning("A write failed and is tried again", extra={"why": str(error)})
-            await anyio.sleep(pause)
         return (await self._transact(work))[1]
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
@@ -321,6 +328,18 @@ class SqliteStore:
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(end)
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Do something in a thread, again where what kept it may pass."""
+    for pause in PAUSES_SECONDS:
+        try:
+            return work()
+        except StorageError as error:
+            if error.code not in PASSING:
+                raise
+        time.sleep(pause)
+    return work()
 
 
 def _write_once(path: Path, data: bytes) -> None:

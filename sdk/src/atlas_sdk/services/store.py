@@ -91,7 +91,11 @@ class StoreService(Protocol):
         """Run ``work`` on a consistent view, in a worker thread. For a plugin's own tables."""
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run ``work`` in a transaction, in the writer thread; what it raises undoes it. It must not wait."""
+        """Run ``work`` in a transaction, in the writer thread; what it raises undoes it. It must not wait.
+
+        It is run again, from its start, where a lock or a disk that may pass undid it: it changes nothing but the
+        transaction.
+        """
 
     async def migrate(self, plugin: str, schema: Schema) -> None:
         """Bring a plugin's tables up to date, after copying the database to ``backups/`` when there is data.
