@@ -127,6 +127,65 @@ async def test_an_answer_that_is_being_written_is_waited_for(opened: OpenApp, mo
     assert left_on_disk(atlas_home.folder) == []
 
 
+async def test_while_an_answer_is_waited_for_the_other_conversations_hold_it_no_more(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        busy, other, conversations = await start(app), await start(app), app.services.need(CONVERSATIONS)
+        model.provider.add("I see.")
+        await turn(app, other, f"I collect {SECRET}.")
+        held = Held(model)
+        model.provider.add("A fish.")
+        await conversations.send(busy, [TextPart(text=f"What is a {SECRET}?")], sender=PERSON)
+        await held.begun.wait()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: ask(app, "memory.forget", text=SECRET, conversations=True))
+            await anyio.sleep(2 * underway.LOOK_SECONDS)
+            path = await conversations.path(other)
+            held.done.set()
+
+    assert path[0].parts[-1] == TextPart(text="I collect [forgotten].")
+
+
+async def test_what_was_said_while_it_was_forgotten_is_not_sent(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        held = Held(model)
+        model.provider.add(f"The {SECRET} is a fish.", "A summary.")
+        await conversations.send(id, [TextPart(text=f"What is a {SECRET}?")], sender=PERSON)
+        await held.begun.wait()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: ask(app, "memory.forget", text=SECRET, conversations=True))
+            await anyio.sleep(2 * underway.LOOK_SECONDS)
+            slot_of(app).ctx.clock.advance(minutes=1)
+            said = Message(
+                id=new_id(),
+                conversation=id,
+                parent=None,
+                role="user",
+                sender=PERSON,
+                parts=(TextPart(text=f"I meant the {SECRET}."),),
+                created_at=slot_of(app).ctx.clock.now(),
+            )
+            held.done.set()
+        slot_of(app).ctx.clock.advance(minutes=1)
+        provider, chosen = await app.services.need(MODELS).choose("", "")
+        await app.services.need(MODELS).ask(
+            ModelRequest(
+                provider=provider.id,
+                model=chosen.id,
+                instructions="",
+                tools=(),
+                messages=(said,),
+                conversation=id,
+                purpose="compaction",
+            ),
+            lambda _: None,
+        )
+
+    assert model.provider.requests[-1].messages[0].text() == "I meant the [forgotten]."
+
+
 async def test_an_answer_that_takes_too_long_is_named(
     opened: OpenApp, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
