@@ -10,10 +10,10 @@ import pytest
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
-from atlas_sdk.messages import ToolResultPart
+from atlas_sdk.messages import Sender, TextPart, ToolResultPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Call, Effect, ModelCall, Turn
-from atlas_sdk.services.conversations import ConversationDraft
+from atlas_sdk.services.conversations import ConversationChange, ConversationDraft
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolResult
@@ -461,3 +461,132 @@ async def test_what_is_said_while_a_stopped_turn_is_still_ending_is_answered(ope
             await app.conversations.wait(id)
 
         assert (await app.conversations.path(id))[-1].text() == "to the second"
+
+
+async def test_a_message_that_comes_while_a_tool_runs_leaves_its_call_alone(open_home: OpenHome, probe: Probe) -> None:
+    async def asked(arguments: Any, host: Any) -> str:
+        await say(app, id, "rather b")
+        return "said"
+
+    probe.tools[0] = replace(probe.tools[0], run=asked)
+    probe.provider.script = [calls(("echo", {"text": "a"})), says("b then")]
+    async with open_home() as app:
+        id = await start(app)
+        path = await turn(app, id, "do a")
+
+    assert [part.content[0].text for part in results(path)] == ["said"]  # type: ignore[union-attr]
+
+
+async def test_an_answer_that_is_being_kept_when_the_stop_comes_is_kept(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe.provider.script = [says("All of it.")]
+    async with open_home() as app:
+        id, store = await start(app), app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if any(getattr(one, "role", "") == "assistant" for one in records):
+                await app.conversations.stop(id)
+            return await real(records, events)
+
+        monkeypatch.setattr(store, "commit", commit)
+        path = await turn(app, id, "go")
+
+    assert path[-1].text() == "All of it."
+
+
+async def test_a_change_of_a_conversation_takes_no_message_from_it(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, changing, answered = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def last(request: ModelRequest) -> Any:
+        asked.set()
+        await changing.wait()
+        answered.set()
+        return says("ok")
+
+    probe.provider.script = [last]
+    async with open_home() as app:
+        id, store = await start(app), app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if any(getattr(one, "effort", "") == "high" for one in records) and not changing.is_set():
+                changing.set()
+                await answered.wait()
+                await anyio.sleep(0.05)  # so long the answer would have to get in between
+            return await real(records, events)
+
+        monkeypatch.setattr(store, "commit", commit)
+        await say(app, id, "go")
+        await asked.wait()
+        await app.conversations.change(id, ConversationChange(effort="high"))
+        await app.conversations.wait(id)
+        path, whole = await app.conversations.path(id), await app.conversations.path(id, whole=True)
+
+    assert path[-1].text() == "ok"
+    assert whole == path
+
+
+async def test_a_conversation_that_is_being_written_stays_in_memory(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_LIVE", 2)
+    owner, begun, go = Sender(kind="person", id="owner"), anyio.Event(), anyio.Event()
+    async with open_home() as app:
+        id, others, store = await start(app), [await start(app) for _ in range(3)], app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if not begun.is_set():
+                begun.set()
+                await go.wait()
+            return await real(records, events)
+
+        async def keep(text: str) -> None:
+            await app.conversations.keep(id, [TextPart(text=text)], role="user", sender=owner, kind="message")
+
+        monkeypatch.setattr(store, "commit", commit)
+        async with anyio.create_task_group() as group:
+            group.start_soon(keep, "first")
+            await begun.wait()
+            for other in others:
+                await turn(app, other, "Hi")
+            group.start_soon(keep, "second")
+            await anyio.sleep(0.05)
+            go.set()
+        said = [message.text().split("\n")[-1] for message in await app.conversations.path(id, whole=True)]
+
+    assert said == ["first", "second"]
+
+
+async def test_what_is_kept_while_a_turn_is_being_begun_comes_after_it(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, begun, go = Sender(kind="person", id="owner"), anyio.Event(), anyio.Event()
+    async with open_home() as app:
+        id, store = await start(app), app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if not begun.is_set():
+                begun.set()
+                await go.wait()
+            return await real(records, events)
+
+        async def keep() -> None:
+            await app.conversations.keep(id, [TextPart(text="aloud")], role="user", sender=owner, kind="voice_turn")
+
+        monkeypatch.setattr(store, "commit", commit)
+        async with anyio.create_task_group() as group:
+            group.start_soon(say, app, id, "go")
+            await begun.wait()
+            group.start_soon(keep)
+            await anyio.sleep(0.05)
+            go.set()
+        said = [message.text().split("\n")[-1] for message in await app.conversations.path(id)]
+
+    assert said == ["go", "Done.", "aloud"]

@@ -300,6 +300,33 @@ async def test_what_else_a_tool_told_before_the_guest_came_is_sent(opened: OpenA
     assert "Oolong." in sent(model)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("run_command", {"command": "cat ../home/mem*/USER.md"}),
+        ("read_file", {"path": "../home/memory/USER.md"}),
+        ("memory", {"target": "user", "action": "add", "content": "x" * 1370}),
+        ("use_tool", {"name": "memory", "arguments": {"target": "user", "action": "add", "content": "x" * 1370}}),
+    ],
+)
+@pytest.mark.anyio
+async def test_from_any_folder_what_told_of_the_owner_is_kept_back(
+    atlas_app: OpenApp, model: Model, tool: str, arguments: Any
+) -> None:
+    model.provider.add(Reply(calls=(call(tool, arguments),)), "Well.", "Hello, guest.")
+    async with atlas_app(*PLUGINS, "shell", objects={"model": model}) as app:
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        work = Path(app.home.folder).parent / "work"
+        work.mkdir()
+        draft = ConversationDraft(folder=str(work), origin=Origin(kind="client"))
+        group = (await app.services.need(CONVERSATIONS).create(draft)).id
+        await turn(app, group, "Go on.")
+        await said_by_guest(app, group, "Hi from a guest.")
+
+    assert "kettlefish" not in sent(model)
+    assert "Kept back: a guest reads along" in sent(model)
+
+
 @pytest.mark.anyio
 async def test_a_helper_is_sent_nothing_of_the_owners_once_a_guest_came_to_whom_it_works_for(
     opened: OpenApp, model: Model

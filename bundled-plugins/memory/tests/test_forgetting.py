@@ -99,6 +99,31 @@ async def test_a_copy_that_was_set_aside_and_a_proposal_let_go_of_it_though_no_e
     assert "Delete it yourself." in done["left"][0]["stays"]
 
 
+async def test_with_an_entry_all_of_it_goes_from_its_copies_and_a_copy_nobody_can_read_goes_whole(
+    opened: OpenApp, atlas_home: Home
+) -> None:
+    profile = put(atlas_home, "memory/USER.md", f"Collects {SECRET} and brass lamps.", "Likes tea.")
+    copy = put(atlas_home, "memory/USER.md.bak.20260101T000000", *profile.read_text().split("\n§\n"))
+    odd = copy.with_name("USER.md.bak.20260102T000000")
+    odd.write_bytes(b"caf\xe9 and " + SECRET.encode())
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert "brass" not in copy.read_text()
+    assert "Likes tea." in copy.read_text()
+    assert not odd.exists()
+    assert odd.name not in str(done["left"])
+
+
+async def test_what_was_forgotten_is_known_after_a_restart(opened: OpenApp) -> None:
+    async with opened() as app:
+        await ask(app, "memory.forget", text=SECRET)
+    async with opened() as app:
+        learned = await slot_of(app).may_learn(f"Likes {SECRET}.", conversation=await start(app), review=True)
+
+    assert learned
+
+
 async def test_who_claims_to_have_erased_it_is_looked_at_all_the_same(opened: OpenApp, atlas_home: Home) -> None:
     class Careless:
         """Finds its file, and erases nothing."""
@@ -207,6 +232,45 @@ async def test_what_is_said_anew_frees_nothing_else_that_was_forgotten(opened: O
     assert [bool(why) for why in learned] == [False, True, False]
 
 
+async def test_what_is_forgotten_again_is_not_freed_by_what_was_said_between(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Fine.")
+        await ask(app, "memory.forget", text=SECRET)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        await turn(app, id, f"I do collect {SECRET}.")
+        between = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        await ask(app, "memory.forget", text=SECRET)
+        after = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+
+    assert [bool(why) for why in (between, after)] == [False, True]
+
+
+async def test_nobody_but_the_owner_frees_what_was_forgotten(opened: OpenApp, model: Model) -> None:
+    page = TextPart(text=f"All of the {SECRET}.", source="page")
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        model.provider.add("Fine.", "Fine.")
+        await ask(app, "memory.forget", text=SECRET)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        for part in (TextPart(text=f"They collect {SECRET}.", trust="guest"), page):
+            await conversations.send(id, [part], sender=Sender(kind="person"))
+            await conversations.wait(id)
+        learned = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+
+    assert "had this forgotten" in learned
+
+
+@pytest.mark.parametrize("text", ["Likes {}++.", "Likes {}# best."])
+async def test_what_was_forgotten_is_known_between_signs(opened: OpenApp, text: str) -> None:
+    async with opened() as app:
+        await ask(app, "memory.forget", text=SECRET)
+        learned = await slot_of(app).may_learn(text.format(SECRET), conversation=await start(app), review=True)
+
+    assert learned
+
+
 async def test_an_entry_that_goes_with_a_short_text_is_not_learned_again(opened: OpenApp, atlas_home: Home) -> None:
     put(atlas_home, "memory/USER.md", "Writes his letters in C++.")
     async with opened() as app:
@@ -283,6 +347,19 @@ async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> N
     async with opened() as app:
         with pytest.raises(NotFoundError, match="and no id begins so"):
             await ask(app, "memory.forget", text=id)
+
+
+@pytest.mark.parametrize("text", ["note-12", "550e8400-e29b-41d4-a716-446655440000"])
+async def test_a_text_that_looks_like_an_id_is_forgotten_like_any_other(
+    opened: OpenApp, atlas_home: Home, text: str
+) -> None:
+    put(atlas_home, "memory/USER.md", f"The account is {text}.", "Likes tea.")
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=text)
+        running = left_on_disk(atlas_home.folder, text)
+
+    assert [one["text"] for one in done["erased"]] == [f"The account is {text}."]
+    assert running == []
 
 
 async def test_it_is_found_where_json_packs_it_inside_other_texts(opened: OpenApp, model: Model) -> None:

@@ -88,6 +88,30 @@ async def test_a_conversation_is_bound_that_taught_it_without_its_words(opened: 
     assert again.startswith("Proposed, not applied")
 
 
+async def test_one_where_it_was_said_stays_so_when_more_is_forgotten_that_it_only_knew(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        await ask(app, "memory.forget", text="kettles", conversations=True)
+        await slot_of(app).sources.put([], slot_of(app).ctx.clock.now(), told=[id])
+        again = await review(app, model, id, PARAPHRASE)
+
+    assert again.startswith("Proposed, not applied")
+
+
+async def test_some_of_its_words_said_since_about_other_things_do_not_free_it(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        await ask(app, "memory.forget", text="kettles", conversations=False)
+        await talk(app, model, id, "In the hall stand brass lamps, forty candles and two kettles.")
+        again = await review(app, model, id, "Collects brass kettles, forty of them.")
+
+    assert again.startswith("Proposed, not applied")
+
+
 async def test_what_is_said_since_and_what_is_said_elsewhere_is_learned(opened: OpenApp, model: Model) -> None:
     async with opened() as app:
         id, other = await start(app), await start(app)

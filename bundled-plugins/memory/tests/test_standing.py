@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas_memory.checks import ACKNOWLEDGE, checks
 from atlas_sdk.checks import Finding
 from atlas_sdk.homes import Home
+from atlas_sdk.memory import Receipt
+from atlas_sdk.messages import Sender, TextPart
+from atlas_sdk.services.conversations import CONVERSATIONS
+from atlas_sdk.services.store import STORE
 
-from .conftest import Model, OpenApp, ask, remember, slot_of
+from .conftest import Model, OpenApp, ask, remember, slot_of, start
+from .diary import Diary, DiaryPlugin
 from .test_notes import put
 
 pytestmark = pytest.mark.anyio
@@ -87,3 +94,53 @@ async def test_a_file_made_too_large_by_hand_is_said_by_doctor_and_once_in_a_cha
     assert untold
     assert [said in one for one in differences] == [True]
     assert not list((atlas_home.folder / "memory").glob("*.bak.*"))
+
+
+async def spoke(app: Any, conversation: str, part: TextPart, sender: Sender) -> None:
+    await app.services.need(CONVERSATIONS).send(conversation, [part], sender=sender)
+    await app.services.need(CONVERSATIONS).wait(conversation)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "sender"),
+    [
+        ("client", TextPart(text="Hi.", trust="guest"), Sender(kind="person", id="7")),
+        ("routine", TextPart(text="Hi."), Sender(kind="person")),
+        ("client", TextPart(text="It is done.", trust="agent"), Sender(kind="notice", name="process")),
+    ],
+)
+async def test_what_the_self_check_found_waits_for_the_owner_to_talk(
+    opened: OpenApp, model: Model, atlas_home: Home, kind: str, part: TextPart, sender: Sender
+) -> None:
+    put(atlas_home, "memory/USER.md", "x" * 2_017)
+    model.provider.add("Hello.")
+    async with opened() as app:
+        id = await start(app, kind=kind)
+        await spoke(app, id, part, sender)
+        told = [one.event for one in await app.services.need(STORE).events(after=0, conversation=id)]
+        untold = slot_of(app).untold
+
+    assert untold
+    assert [one for one in told if one.type == "notice.given"] == []
+
+
+async def test_another_system_is_compared_once_its_plugin_is_on(opened: OpenApp, atlas_home: Home) -> None:
+    class Changed(Diary):
+        """A diary that somebody wrote in."""
+
+        async def differences(self, receipts: Sequence[Receipt]) -> tuple[str, ...]:
+            return ("The diary was changed.",)
+
+    diary = DiaryPlugin(atlas_home.folder)
+    diary.diary = Changed(atlas_home.folder)
+    async with opened(objects={"diary": diary}) as app:
+        await ask(app, "memory.use", system="diary")
+        now = slot_of(app).ctx.clock.now()
+        await slot_of(app).book([Receipt(id="1", system="diary", place="a#b", digest="b", at=now)])
+    async with opened(objects={"diary": diary}) as app:
+        with anyio.fail_after(10):
+            while not slot_of(app).untold:
+                await anyio.sleep(0.01)
+        differences = slot_of(app).differences
+
+    assert differences == ("The diary was changed.",)
