@@ -38,9 +38,6 @@ class Books:
     async def book(self, receipts: Any) -> None:
         pass
 
-    async def drop_proposals(self, texts: Any) -> None:
-        pass
-
     async def guests_read(self, conversation: Any) -> bool:
         return False
 

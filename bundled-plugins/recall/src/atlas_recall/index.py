@@ -161,7 +161,6 @@ def erase(transaction: Transaction, rows: Sequence[int]) -> None:
     """Take rows out of the index so that no page of the file keeps their words."""
     if not rows:
         return
-    transaction.rows("PRAGMA secure_delete = ON")
     if _SECURE_DELETE:
         for table in ("recall_text", "recall_output"):
             transaction.run(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
