@@ -561,32 +561,3 @@ async def test_a_conversation_that_is_being_written_stays_in_memory(
         said = [message.text().split("\n")[-1] for message in await app.conversations.path(id, whole=True)]
 
     assert said == ["first", "second"]
-
-
-async def test_what_is_kept_while_a_turn_is_being_begun_comes_after_it(
-    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    owner, begun, go = Sender(kind="person", id="owner"), anyio.Event(), anyio.Event()
-    async with open_home() as app:
-        id, store = await start(app), app.services.need(STORE)
-        real = store.commit
-
-        async def commit(records: Any = (), events: Any = ()) -> Any:
-            if not begun.is_set():
-                begun.set()
-                await go.wait()
-            return await real(records, events)
-
-        async def keep() -> None:
-            await app.conversations.keep(id, [TextPart(text="aloud")], role="user", sender=owner, kind="voice_turn")
-
-        monkeypatch.setattr(store, "commit", commit)
-        async with anyio.create_task_group() as group:
-            group.start_soon(say, app, id, "go")
-            await begun.wait()
-            group.start_soon(keep)
-            await anyio.sleep(0.05)
-            go.set()
-        said = [message.text().split("\n")[-1] for message in await app.conversations.path(id)]
-
-    assert said == ["go", "Done.", "aloud"]

@@ -20,6 +20,7 @@ from sqlalchemy import event as engine_event
 from atlas_sdk.errors import StorageError
 from atlas_sdk.records import Attachment, Conversation
 from atlas_sdk.schema import Migration, Schema
+from atlas_sdk.services.store import Transaction
 from atlas_sdk.testing.conformance.store_bench import changed, conversation_of, noticed
 from atlas_store.store import SqliteStore
 
@@ -405,6 +406,22 @@ async def test_a_write_outlasts_a_disk_that_is_full_for_a_moment(store: SqliteSt
     await store.commit([made], [changed(made)])
 
     assert await store.find(Conversation) == (made,)
+
+
+async def test_work_that_reads_first_is_not_overtaken_by_another_program(store: SqliteStore, database: Path) -> None:
+    await store.migrate("notes", table("notes"))
+    other = sqlite3.connect(database, timeout=0, isolation_level=None, check_same_thread=False)
+
+    def work(transaction: Transaction) -> None:
+        assert transaction.rows("SELECT * FROM notes_row") == []
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("INSERT INTO notes_row VALUES ('theirs')")
+        transaction.run("INSERT INTO notes_row VALUES ('ours')")
+
+    await store.write(work)
+    other.close()
+
+    assert asked(database, "SELECT id FROM notes_row") == [("ours",)]
 
 
 async def test_a_commit_returns_once_its_events_were_told_whoever_wakes_first(store: SqliteStore) -> None:
