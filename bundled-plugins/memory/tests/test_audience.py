@@ -188,6 +188,40 @@ async def test_the_owner_writes_what_they_say_and_not_what_a_guest_said(opened: 
 
 
 @pytest.mark.anyio
+async def test_an_entry_of_the_notes_does_not_get_a_guests_words_by_a_replace(opened: OpenApp, model: Model) -> None:
+    change = {"target": "memory", "action": "replace", "old_text": "printer", "content": "Printing costs nine euros."}
+    async with opened() as app:
+        file = put(app, "MEMORY.md", "The printer takes PDF.")
+        group = await start(app)
+        model.provider.add("Is that so?")
+        await said_by_guest(app, group, "By the way, printing costs nine euros here.")
+        model.provider.add(Reply(calls=(call("memory", change),)), "Well.")
+        path = await turn(app, group, "Thank you, all.")
+        (result,) = path[-2].parts
+
+        assert file.read_text() == "The printer takes PDF.\n"
+    assert result.content[0].text.startswith("Nothing was saved: it has the words of a guest")  # type: ignore[union-attr]
+
+
+@pytest.mark.anyio
+async def test_what_was_read_is_kept_back_though_the_instructions_held_no_profile(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        group = await start(app)
+        model.provider.add("Hello.")
+        await turn(app, group, "Hi.")
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        model.provider.add(Reply(calls=(call("read_file", {"path": "memory/USER.md"}),)), "Well.", "Hello, guest.")
+        await turn(app, group, "Read it to me.")
+        before = sent(model)
+        await said_by_guest(app, group, "Hi from a guest.")
+
+    assert "kettlefish" in before
+    assert "kettlefish" not in sent(model)
+
+
+@pytest.mark.anyio
 async def test_a_guest_is_not_told_that_something_was_saved(opened: OpenApp, model: Model) -> None:
     add = {"target": "user", "action": "add", "content": "Is the guest's best friend."}
     model.provider.add(Reply(calls=(call("memory", add),)), "Saved!", "It waits for the owner.")

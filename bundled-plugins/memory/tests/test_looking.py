@@ -302,3 +302,11 @@ def test_a_name_is_found_in_a_file_with_its_vowels_and_without(tmp_path: Path, t
 
     assert said_in(tmp_path / "utf-8", Phrase("نور الهدى")) != ""
     assert said_in(tmp_path / "utf-16", Phrase("نور الهدى")) != ""
+
+
+def test_a_file_that_a_link_leads_to_is_looked_through(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "diary.txt").write_text(f"All about the {SECRET}.")
+    (tmp_path / "home" / "linked.txt").symlink_to("../diary.txt")
+
+    assert [one.where for one in in_files(tmp_path / "home", Phrase(SECRET), ())] == ["linked.txt"]

@@ -394,6 +394,16 @@ async def test_a_write_that_another_program_undid_is_no_success(
     assert rows == []
 
 
+async def test_a_write_that_succeeds_ends_the_row_of_failures(opened: OpenApp, model: Model) -> None:
+    wrong = Reply(calls=(call("memory", {"target": "user", "action": "remove", "old_text": "nothing"}),))
+    right = Reply(calls=(call("memory", {"target": "user", "action": "add", "content": "Likes tea."}),))
+    model.provider.add(wrong, wrong, right, wrong, "I give up.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Go on.")
+
+    assert "Stop trying" not in str([message.parts for message in path if message.role == "tool"])
+
+
 async def test_failures_in_a_row_are_counted_within_one_turn(opened: OpenApp, model: Model) -> None:
     async with opened() as app:
         id = await start(app)

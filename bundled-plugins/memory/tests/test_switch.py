@@ -12,6 +12,9 @@ from atlas_sdk.errors import MisuseError, StorageError
 from atlas_sdk.homes import Home
 from atlas_sdk.memory import Known
 from atlas_sdk.services.store import STORE
+from atlas_sdk.services.tools import TOOLS
+from atlas_sdk.testing.fakes import FakeToolHost
+from atlas_sdk.tools import ToolError
 
 from .conftest import Model, OpenApp, ask, remember, slot_of, start, turn
 from .diary import DiaryPlugin
@@ -128,6 +131,19 @@ async def test_what_another_system_keeps_of_the_user_under_an_agents_name_is_the
         await ask(app, "memory.use", system="notes")
 
     assert (atlas_home.folder / "memory/USER.md").stat().st_mtime_ns == before
+
+
+async def test_a_turn_that_began_before_the_switch_writes_nothing_to_the_notes(
+    opened: OpenApp, model: Model, atlas_home: Home, diary: DiaryPlugin
+) -> None:
+    async with opened(objects={"diary": diary}) as app:
+        tool = app.services.need(TOOLS).find("memory")
+        host = FakeToolHost(app.home.folder, conversation=await start(app))
+        await ask(app, "memory.use", system="diary")
+        with pytest.raises(ToolError, match="the memory system diary is in use since"):
+            await tool.run({"target": "user", "action": "add", "content": "Likes tea."}, host)
+
+    assert not (atlas_home.folder / "memory" / "USER.md").exists()
 
 
 async def test_a_switch_outlives_a_restart(opened: OpenApp, atlas_home: Home, diary: DiaryPlugin) -> None:

@@ -196,6 +196,38 @@ async def test_an_exact_title_is_named_first_and_its_words_find_it_too(library: 
     assert (words.titled[0].id, words.found.exact) == (record.id, False)
 
 
+async def test_a_title_is_held_to_the_scope_too(library: Any) -> None:
+    mine = await library.talk("one", title="Red kettle")
+    other = await library.talk("two", title="Blue kettle")
+
+    async def titles(**scope: Any) -> list[str]:
+        return [record.id for record in (await library.search("kettle", **scope)).titled]
+
+    assert await titles() == [other.id, mine.id]
+    assert await titles(current=mine.id) == [other.id]
+    assert await titles(exclude=frozenset({other.id})) == [mine.id]
+    assert await titles(only=mine.id) == [mine.id]
+
+
+async def test_the_one_whose_title_is_the_query_comes_first(library: Any) -> None:
+    await library.talk("the red kettle")
+    named = await library.talk(
+        "well", "a red one and a kettle beside it, among much else that was said", title="red kettle"
+    )
+    await library.talk("a red kettle indeed")
+    around = (await library.search("red kettle")).around
+
+    assert around[0].conversation.id == named.id
+
+
+async def test_what_holds_every_word_comes_before_what_scores_higher(library: Any) -> None:
+    await library.talk("a red kettle", "well", *["so"] * 5)
+    await library.talk(*["kettle"] * 40)
+    hits = (await library.search("red kettle", 10)).found.hits
+
+    assert [hit.complete for hit in hits] == sorted((hit.complete for hit in hits), reverse=True)
+
+
 async def test_a_new_title_is_found_and_the_old_one_is_not(library: Any) -> None:
     record = await library.talk("hello", title="Before")
     await library.search("x")
