@@ -16,9 +16,11 @@ import anyio.lowlevel
 import pytest
 
 from atlas_recall import atlas_checks, atlas_forgetters
+from atlas_recall.awake import Awake
 from atlas_recall.index import BATCH, state
 from atlas_recall.tables import SCHEMA
 from atlas_sdk.errors import StorageError
+from atlas_sdk.events import MessageAdded, NumberedEvent
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 
@@ -95,6 +97,33 @@ async def test_the_background_looks_at_nothing_until_it_is_woken_again(
         group.cancel_scope.cancel()
 
     assert looks == []
+
+
+async def test_what_was_said_aloud_wakes_it_though_no_turn_ends(library: Any) -> None:
+    async with anyio.create_task_group() as group:
+        library.index.wake()
+        group.start_soon(library.index.run)
+        await anyio.wait_all_tasks_blocked()
+        record = await library.talk("kettle")
+        [message] = await library.store.path(record.id)
+        spoken = MessageAdded(conversation=record.id, message=message.model_copy(update={"kind": "voice_turn"}))
+        await Awake(library.index).observe(NumberedEvent(number=1, conversation_number=1, event=spoken))
+        with anyio.fail_after(5):
+            while (await library.store.read(state)).waiting:
+                await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+
+    assert (await library.store.read(state)).messages == 1
+
+
+async def test_the_day_that_stands_with_a_message_is_not_its_words(library: Any) -> None:
+    record = await library.talk("kettle")
+    [message] = await library.store.path(record.id)
+    day = TextPart(text="It is Monday.", trust="agent", source="clock")
+    await library.store.commit([message.model_copy(update={"parts": (day, *message.parts)})])
+
+    assert await library.texts("Monday") == []
+    assert len(await library.texts("kettle")) == 1
 
 
 async def test_a_search_takes_in_all_that_a_long_turn_said(library: Any) -> None:
