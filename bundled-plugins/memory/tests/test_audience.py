@@ -336,7 +336,7 @@ async def test_what_else_a_tool_told_before_the_guest_came_is_sent(opened: OpenA
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("run_command", {"command": "cat ../home/mem*/USER.md"}),
+        ("run_command", {"command": "cd .. && cat h*/memory/USER.md"}),
         ("read_file", {"path": "../home/memory/USER.md"}),
         ("memory", {"target": "user", "action": "add", "content": "x" * 1370}),
         ("use_tool", {"name": "memory", "arguments": {"target": "user", "action": "add", "content": "x" * 1370}}),

@@ -271,17 +271,14 @@ async def test_what_was_forgotten_is_known_between_signs(opened: OpenApp, text: 
     assert learned
 
 
-async def test_an_entry_that_goes_with_a_short_text_is_not_learned_again(opened: OpenApp, atlas_home: Home) -> None:
-    put(atlas_home, "memory/USER.md", "Writes his letters in C++.")
+async def test_an_entry_that_goes_is_not_learned_again_in_its_own_spelling(opened: OpenApp, atlas_home: Home) -> None:
+    entry = f"Collects {SECRET[:6]}\u00ad{SECRET[6:]} of brass."
+    put(atlas_home, "memory/USER.md", entry)
     async with opened() as app:
-        id = await start(app)
-        await ask(app, "memory.forget", text="C++")
-        learned = [
-            await slot_of(app).may_learn(text, conversation=id, review=True)
-            for text in ("Writes his letters in C++.", "Takes vitamin C daily.")
-        ]
+        await ask(app, "memory.forget", text=SECRET)
+        learned = await slot_of(app).may_learn(entry, conversation=await start(app), review=True)
 
-    assert [bool(why) for why in learned] == [True, False]
+    assert learned
 
 
 async def test_no_plain_text_is_kept_of_what_was_forgotten(opened: OpenApp, model: Model, atlas_home: Home) -> None:

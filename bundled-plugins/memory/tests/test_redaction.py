@@ -55,14 +55,15 @@ async def test_what_a_conversation_works_by_is_named_and_stays(opened: OpenApp, 
 
 @pytest.mark.parametrize("how", ["as a row that pages cut in two", "in a page that is free"])
 async def test_a_copy_of_the_database_is_known_to_hold_it(opened: OpenApp, atlas_home: Home, how: str) -> None:
-    text = " ".join(f"{SECRET}{number}" for number in range(250))
+    text = " ".join(f"{SECRET}{number}" for number in range(350))
     copy = atlas_home.folder / "backups" / "atlas-1.db"
     copy.parent.mkdir()
     with closing(sqlite3.connect(copy)) as database:
         database.execute("PRAGMA secure_delete = OFF")
         database.execute("CREATE TABLE said (text TEXT)")
         if how.startswith("as a row"):
-            database.execute("INSERT INTO said VALUES (?)", (f"{'so ' * 700}{text}",))
+            # So long that a page of the file ends inside the text.
+            database.execute("INSERT INTO said VALUES (?)", (text.rjust(8_170, "."),))
         else:
             text = SECRET
             database.execute("INSERT INTO said VALUES (?)", (text,))

@@ -96,7 +96,7 @@ async def test_one_where_it_was_said_stays_so_when_more_is_forgotten_that_it_onl
         await talk(app, model, id, SAID)
         await ask(app, "memory.forget", text="kettles", conversations=True)
         await slot_of(app).sources.put([], slot_of(app).ctx.clock.now(), told=[id])
-        again = await review(app, model, id, PARAPHRASE)
+        again = await review(app, model, id, "Collects whistling things made of brass, some forty.")
 
     assert again.startswith("Proposed, not applied")
 
