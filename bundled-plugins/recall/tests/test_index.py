@@ -209,7 +209,7 @@ async def test_forgetting_finds_copies_in_any_case_and_erases_them(library: Any)
 
 
 async def test_a_copy_whose_message_still_holds_it_is_found_again(library: Any) -> None:
-    await library.talk("My secret wombat sleeps", "Secrets of wombats")
+    await library.talk("My secret wombat sleeps", "Secrets wombat")
     [forgetter] = atlas_forgetters(library.ctx)
     traces = await forgetter.find("secret wombat")
     await forgetter.erase("secret wombat", traces)
