@@ -10,9 +10,10 @@ import pytest
 
 from atlas_sdk.errors import AtlasError
 from atlas_sdk.hooks import Stage, ToolGo, ToolRequest
-from atlas_sdk.messages import ToolResultPart
+from atlas_sdk.messages import Sender, TextPart, ToolResultPart
 from atlas_sdk.providers import ModelRequest, ProviderError
 from atlas_sdk.records import Call, Effect, ModelCall, Turn
+from atlas_sdk.services.conversations import ConversationChange
 from atlas_sdk.services.log import LOG
 from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolResult
@@ -299,3 +300,141 @@ async def test_arguments_nobody_could_keep_cost_their_own_call(
 
         assert said in results(path)[0].content[0].text  # type: ignore[union-attr]
         assert path[-1].text() == "ok"
+
+
+async def test_what_a_stop_left_waiting_is_answered_before_the_next_message(open_home: OpenHome, probe: Probe) -> None:
+    probe.provider.script = [calls(("hang", {"text": "x"})), says("to the second"), says("to the third")]
+    async with open_home() as app:
+        id = await start(app)
+        await say(app, id, "first")
+        with anyio.fail_after(5):
+            while not probe.ran:
+                await anyio.lowlevel.checkpoint()
+        await say(app, id, "second", delivery="queue")
+        await app.conversations.stop(id)
+        await app.conversations.wait(id)
+    async with open_home() as app:
+        assert (await say(app, id, "third", delivery="queue")).how == "queued"
+        with anyio.fail_after(5):
+            await app.conversations.wait(id)
+
+        said = [
+            message.text().split("\n")[-1] for message in await app.conversations.path(id) if message.role != "tool"
+        ]
+        assert [text for text in said if text] == ["first", "second", "to the second", "third", "to the third"]
+
+
+async def test_what_is_said_while_a_stopped_turn_is_still_ending_is_answered(open_home: OpenHome, probe: Probe) -> None:
+    probe.provider.script = [calls(("hang", {"text": "x"})), says("to the second")]
+    async with open_home() as app:
+        id = await start(app)
+        await say(app, id, "first")
+        with anyio.fail_after(5):
+            while not probe.ran:
+                await anyio.lowlevel.checkpoint()
+        assert await app.conversations.stop(id)
+        assert (await say(app, id, "second")).how == "steered"  # the turn has not ended yet
+        with anyio.fail_after(5):
+            await app.conversations.wait(id)
+
+        assert (await app.conversations.path(id))[-1].text() == "to the second"
+
+
+async def test_a_message_that_comes_while_a_tool_runs_leaves_its_call_alone(open_home: OpenHome, probe: Probe) -> None:
+    async def asked(arguments: Any, host: Any) -> str:
+        await say(app, id, "rather b")
+        return "said"
+
+    probe.tools[0] = replace(probe.tools[0], run=asked)
+    probe.provider.script = [calls(("echo", {"text": "a"})), says("b then")]
+    async with open_home() as app:
+        id = await start(app)
+        path = await turn(app, id, "do a")
+
+    assert [part.content[0].text for part in results(path)] == ["said"]  # type: ignore[union-attr]
+
+
+async def test_an_answer_that_is_being_kept_when_the_stop_comes_is_kept(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe.provider.script = [says("All of it.")]
+    async with open_home() as app:
+        id, store = await start(app), app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if any(getattr(one, "role", "") == "assistant" for one in records):
+                await app.conversations.stop(id)
+            return await real(records, events)
+
+        monkeypatch.setattr(store, "commit", commit)
+        path = await turn(app, id, "go")
+
+    assert path[-1].text() == "All of it."
+
+
+async def test_a_change_of_a_conversation_takes_no_message_from_it(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, changing, answered = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def last(request: ModelRequest) -> Any:
+        asked.set()
+        await changing.wait()
+        answered.set()
+        return says("ok")
+
+    probe.provider.script = [last]
+    async with open_home() as app:
+        id, store = await start(app), app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if any(getattr(one, "effort", "") == "high" for one in records) and not changing.is_set():
+                changing.set()
+                await answered.wait()
+                await anyio.sleep(0.05)  # so long the answer would have to get in between
+            return await real(records, events)
+
+        monkeypatch.setattr(store, "commit", commit)
+        await say(app, id, "go")
+        await asked.wait()
+        await app.conversations.change(id, ConversationChange(effort="high"))
+        await app.conversations.wait(id)
+        path, whole = await app.conversations.path(id), await app.conversations.path(id, whole=True)
+
+    assert path[-1].text() == "ok"
+    assert whole == path
+
+
+async def test_a_conversation_that_is_being_written_stays_in_memory(
+    open_home: OpenHome, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("atlas_kernel.conversations.KEPT_LIVE", 2)
+    owner, begun, go = Sender(kind="person", id="owner"), anyio.Event(), anyio.Event()
+    async with open_home() as app:
+        id, others, store = await start(app), [await start(app) for _ in range(3)], app.services.need(STORE)
+        real = store.commit
+
+        async def commit(records: Any = (), events: Any = ()) -> Any:
+            if not begun.is_set():
+                begun.set()
+                await go.wait()
+            return await real(records, events)
+
+        async def keep(text: str) -> None:
+            await app.conversations.keep(id, [TextPart(text=text)], role="user", sender=owner, kind="message")
+
+        monkeypatch.setattr(store, "commit", commit)
+        async with anyio.create_task_group() as group:
+            group.start_soon(keep, "first")
+            await begun.wait()
+            for other in others:
+                await turn(app, other, "Hi")
+            group.start_soon(keep, "second")
+            await anyio.sleep(0.05)
+            go.set()
+        said = [message.text().split("\n")[-1] for message in await app.conversations.path(id, whole=True)]
+
+    assert said == ["first", "second"]

@@ -16,8 +16,9 @@ from atlas_memory.entries import Operation
 from atlas_memory.notes import Notes
 from atlas_memory.owners_files import names_owners_files
 from atlas_memory.places import USER, has_memory, place_of
+from atlas_memory.told import KEPT_BACK, Told
 from atlas_sdk.memory import Known
-from atlas_sdk.messages import Message, Sender, TextPart
+from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, ToolResultPart
 from atlas_sdk.records import Content, Conversation, ModelCall, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS, ConversationDraft
 from atlas_sdk.services.store import STORE
@@ -36,9 +37,6 @@ ACTS = st.lists(
 
 class Books:
     async def book(self, receipts: Any) -> None:
-        pass
-
-    async def drop_proposals(self, texts: Any) -> None:
         pass
 
     async def guests_read(self, conversation: Any) -> bool:
@@ -190,6 +188,40 @@ async def test_the_owner_writes_what_they_say_and_not_what_a_guest_said(opened: 
 
 
 @pytest.mark.anyio
+async def test_an_entry_of_the_notes_does_not_get_a_guests_words_by_a_replace(opened: OpenApp, model: Model) -> None:
+    change = {"target": "memory", "action": "replace", "old_text": "printer", "content": "Printing costs nine euros."}
+    async with opened() as app:
+        file = put(app, "MEMORY.md", "The printer takes PDF.")
+        group = await start(app)
+        model.provider.add("Is that so?")
+        await said_by_guest(app, group, "By the way, printing costs nine euros here.")
+        model.provider.add(Reply(calls=(call("memory", change),)), "Well.")
+        path = await turn(app, group, "Thank you, all.")
+        (result,) = path[-2].parts
+
+        assert file.read_text() == "The printer takes PDF.\n"
+    assert result.content[0].text.startswith("Nothing was saved: it has the words of a guest")  # type: ignore[union-attr]
+
+
+@pytest.mark.anyio
+async def test_what_was_read_is_kept_back_though_the_instructions_held_no_profile(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        group = await start(app)
+        model.provider.add("Hello.")
+        await turn(app, group, "Hi.")
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        model.provider.add(Reply(calls=(call("read_file", {"path": "memory/USER.md"}),)), "Well.", "Hello, guest.")
+        await turn(app, group, "Read it to me.")
+        before = sent(model)
+        await said_by_guest(app, group, "Hi from a guest.")
+
+    assert "kettlefish" in before
+    assert "kettlefish" not in sent(model)
+
+
+@pytest.mark.anyio
 async def test_a_guest_is_not_told_that_something_was_saved(opened: OpenApp, model: Model) -> None:
     add = {"target": "user", "action": "add", "content": "Is the guest's best friend."}
     model.provider.add(Reply(calls=(call("memory", add),)), "Saved!", "It waits for the owner.")
@@ -231,6 +263,7 @@ async def test_where_a_guest_reads_along_no_tool_shows_the_owners_memory(opened:
     [
         ({"command": "cat ~/.atlas/memory/USER.md"}, True),
         ({"command": "cd /tmp; sqlite3 '$ATLAS_HOME/atlas.db' .dump"}, True),
+        ({"command": "sqlite3 $HOME/.atlas/atlas.db .dump"}, True),
         ({"path": "~/.atlas"}, True),
         ({"paths": ["a.txt", "~/.atlas/backups/one.db"]}, True),
         ({"path": "notes.txt"}, False),
@@ -300,6 +333,33 @@ async def test_what_else_a_tool_told_before_the_guest_came_is_sent(opened: OpenA
     assert "Oolong." in sent(model)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("run_command", {"command": "cd .. && cat h*/memory/USER.md"}),
+        ("read_file", {"path": "../home/memory/USER.md"}),
+        ("memory", {"target": "user", "action": "add", "content": "x" * 1370}),
+        ("use_tool", {"name": "memory", "arguments": {"target": "user", "action": "add", "content": "x" * 1370}}),
+    ],
+)
+@pytest.mark.anyio
+async def test_from_any_folder_what_told_of_the_owner_is_kept_back(
+    atlas_app: OpenApp, model: Model, tool: str, arguments: Any
+) -> None:
+    model.provider.add(Reply(calls=(call(tool, arguments),)), "Well.", "Hello, guest.")
+    async with atlas_app(*PLUGINS, "shell", objects={"model": model}) as app:
+        put(app, "USER.md", "Salary is 99k kettlefish.")
+        work = Path(app.home.folder).parent / "work"
+        work.mkdir()
+        draft = ConversationDraft(folder=str(work), origin=Origin(kind="client"))
+        group = (await app.services.need(CONVERSATIONS).create(draft)).id
+        await turn(app, group, "Go on.")
+        await said_by_guest(app, group, "Hi from a guest.")
+
+    assert "kettlefish" not in sent(model)
+    assert "Kept back: a guest reads along" in sent(model)
+
+
 @pytest.mark.anyio
 async def test_a_helper_is_sent_nothing_of_the_owners_once_a_guest_came_to_whom_it_works_for(
     opened: OpenApp, model: Model
@@ -346,3 +406,94 @@ async def test_where_a_guest_reads_along_no_refusal_says_what_the_profile_holds(
     assert said.startswith("Nothing was saved: a guest reads along here")
     assert "USER.md" not in said
     assert file.read_text() == "Lives in Porto.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"target": "user", "action": "replace", "old_text": "Porto", "content": "Prefers window seats."},
+        {"target": "user", "action": "add", "content": "Prefers window seats. " + "x" * 1_370},
+    ],
+)
+@pytest.mark.anyio
+async def test_where_a_guest_reads_along_the_owner_changes_no_entry_and_reads_none_in_a_refusal(
+    opened: OpenApp, model: Model, arguments: Any
+) -> None:
+    async with opened() as app:
+        file = put(app, "USER.md", "Lives in Porto.")
+        group = await start(app)
+        model.provider.add("Hello.")
+        await said_by_guest(app, group, "Hi.")
+        model.provider.add(Reply(calls=(call("memory", arguments),)), "Well.")
+        path = await turn(app, group, "Remember that I prefer window seats.")
+        (result,) = path[-2].parts
+
+        assert file.read_text() == "Lives in Porto.\n"
+    assert "Porto" not in result.content[0].text  # type: ignore[union-attr]
+    assert result.content[0].text.startswith("Nothing was saved: a guest reads along here")  # type: ignore[union-attr]
+
+
+@pytest.mark.anyio
+async def test_a_turn_in_which_nobody_spoke_is_not_the_owners(opened: OpenApp, model: Model) -> None:
+    add = {"target": "user", "action": "add", "content": "Prefers window seats."}
+    async with opened() as app:
+        group, conversations = await start(app), app.services.need(CONVERSATIONS)
+        model.provider.add("Hello.")
+        await said_by_guest(app, group, "Hi.")
+        model.provider.add(Reply(calls=(call("memory", add),)), "Well.")
+        notice = Sender(kind="notice", name="process")
+        await conversations.send(group, [TextPart(text="It ended.", trust="agent")], sender=notice)
+        with anyio.fail_after(20):
+            await conversations.wait(group)
+        waiting = (await ask(app, "memory.proposals"))["proposals"]
+
+        assert not (app.home.folder / "memory" / "USER.md").exists()
+    assert [one["changes"][0]["text"] for one in waiting] == ["Prefers window seats."]
+
+
+@pytest.mark.anyio
+async def test_a_guest_is_not_told_why_nothing_can_be_proposed(opened: OpenApp, model: Model) -> None:
+    add = {"target": "user", "action": "add", "content": "x" * 1_370}
+    async with opened() as app:
+        put(app, "USER.md", "Lives in Porto.")
+        group = await start(app)
+        model.provider.add(Reply(calls=(call("memory", add),)), "Well.")
+        path = await said_by_guest(app, group, "Remember this.")
+        (result,) = path[-2].parts
+
+    assert result.content[0].text.startswith("Nothing was saved, and nothing was proposed")  # type: ignore[union-attr]
+
+
+def messages_of(*calls: ToolCallPart) -> list[Message]:
+    def message(id: str, role: Any, kind: Any, parts: Any) -> Message:
+        sender = Sender(kind=kind)
+        return Message(
+            id=id, conversation="c", parent=None, role=role, sender=sender, parts=tuple(parts), created_at=START
+        )
+
+    results = [
+        ToolResultPart(call=one.call, name=one.name, content=(TextPart(text="tea", trust="outside"),)) for one in calls
+    ]
+    return [message("2", "assistant", "agent", calls), message("3", "tool", "tool", results)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "before", "kept_back"),
+    [
+        ("read_file", "{broken", "5", True),
+        ("conversation_search", "{}", "5", True),
+        ("use_tool", '{"name": "memory", "arguments": {}}', "5", True),
+        ("read_file", '{"path": "tea.txt"}', "5", False),
+        ("memory", "{}", "1", False),
+    ],
+)
+def test_what_a_call_told_is_known_by_its_tool_and_arguments(
+    tmp_path: Path, name: str, arguments: str, before: str, *, kept_back: bool
+) -> None:
+    told = Told(tmp_path / "home")
+    made = messages_of(ToolCallPart(call="c", name=name, arguments=arguments))
+    folder = tmp_path / "work"
+    found = told.without(made, before=before, tells={"memory"}.__contains__, folder=folder)
+    (result,) = found[-1].parts
+
+    assert (result.content[0].text == KEPT_BACK) is kept_back  # type: ignore[union-attr]

@@ -41,7 +41,6 @@ from atlas_sdk.context import SystemClock
 
 class Books:
     async def book(self, receipts): pass
-    async def drop_proposals(self, texts): pass
     def digest(self, text): return text.encode().hex()
 
 place = Place("memory/MEMORY.md", "work", 1_000_000, "", "main")

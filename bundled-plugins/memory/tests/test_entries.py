@@ -110,3 +110,19 @@ def test_what_is_rendered_is_read_back(entries: list[str]) -> None:
 
     assert parse(render(kept)) == kept
     assert size(kept) <= len(render(kept))
+
+
+def test_what_fills_a_file_to_the_last_sign_fits() -> None:
+    room = LIMIT - size((TEA, CATS, ""))
+
+    assert applied(Operation("add", "x" * room)).changes
+    with pytest.raises(ToolError, match="it would take 201 of 200"):
+        applied(Operation("add", "x" * (room + 1)))
+
+
+def test_a_file_that_is_too_full_may_be_made_less_full() -> None:
+    over = (TEA, CATS, "x" * LIMIT)
+
+    assert applied(Operation("remove", old_text=CATS), to=over).entries == (TEA, "x" * LIMIT)
+    with pytest.raises(ToolError, match="it would take"):
+        applied(Operation("replace", "Has two cats and a dog.", CATS), to=over)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atlas_memory.entries import Operation
+from atlas_memory.places import USER
 from atlas_sdk.errors import NotFoundError
 from atlas_sdk.homes import Home
+from atlas_sdk.hookspecs import hookimpl
+from atlas_sdk.memory import Trace
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -50,6 +55,100 @@ async def test_it_is_erased_from_memory_and_shown_where_it_stays(
     assert places == {"notes, your profile", "memory/USER.md.bak.20260101T000000", "atlas.db, instructions"}
     assert all(where.startswith("conversation ") for where in left)
     assert left_on_disk(atlas_home.folder) == []
+
+
+async def test_while_atlas_runs_no_page_and_no_log_of_the_database_keeps_it(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    async with opened() as app:
+        model.provider.add("Hello.")
+        await turn(app, await start(app), f"I collect {SECRET}.")
+        before = left_on_disk(atlas_home.folder)
+        await ask(app, "memory.forget", text=SECRET, conversations=True)
+        after = left_on_disk(atlas_home.folder)
+
+    assert before
+    assert after == []
+
+
+async def test_the_soul_is_the_users_own_and_is_named_as_left(opened: OpenApp, atlas_home: Home) -> None:
+    put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
+    soul = put(atlas_home, "SOUL.md", f"You are fond of {SECRET}.")
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert [one["where"] for one in done["left"]] == ["SOUL.md"]
+    assert "SOUL.md" not in [one["where"] for one in done["erased"]]
+    assert SECRET in soul.read_text()
+
+
+async def test_a_copy_that_was_set_aside_and_a_proposal_let_go_of_it_though_no_entry_holds_it(
+    opened: OpenApp, model: Model, atlas_home: Home
+) -> None:
+    copy = put(atlas_home, "memory/USER.md.bak.20260101T000000", f"Collects {SECRET}.", "Likes tea.")
+    odd = copy.with_name("USER.md.bak.20260102T000000")
+    odd.write_bytes(b"caf\xe9 and " + SECRET.encode())
+    async with opened() as app:
+        await slot_of(app).proposals.propose(USER, [Operation("add", f"Keeps {SECRET}.")], conversation="")
+        done = await ask(app, "memory.forget", text=SECRET)
+        proposals = (await ask(app, "memory.proposals"))["proposals"]
+
+    assert copy.read_text() == "Collects [forgotten].\n§\nLikes tea."
+    assert proposals == []
+    assert [one["where"] for one in done["left"]] == [f"memory/{odd.name}"]
+    assert "Delete it yourself." in done["left"][0]["stays"]
+
+
+async def test_with_an_entry_all_of_it_goes_from_its_copies_and_a_copy_nobody_can_read_goes_whole(
+    opened: OpenApp, atlas_home: Home
+) -> None:
+    profile = put(atlas_home, "memory/USER.md", f"Collects {SECRET} and brass lamps.", "Likes tea.")
+    copy = put(atlas_home, "memory/USER.md.bak.20260101T000000", *profile.read_text().split("\n§\n"))
+    odd = copy.with_name("USER.md.bak.20260102T000000")
+    odd.write_bytes(b"caf\xe9 and " + SECRET.encode())
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert "brass" not in copy.read_text()
+    assert "Likes tea." in copy.read_text()
+    assert not odd.exists()
+    assert odd.name not in str(done["left"])
+
+
+async def test_what_was_forgotten_is_known_after_a_restart(opened: OpenApp) -> None:
+    async with opened() as app:
+        await ask(app, "memory.forget", text=SECRET)
+    async with opened() as app:
+        learned = await slot_of(app).may_learn(f"Likes {SECRET}.", conversation=await start(app), review=True)
+
+    assert learned
+
+
+async def test_who_claims_to_have_erased_it_is_looked_at_all_the_same(opened: OpenApp, atlas_home: Home) -> None:
+    class Careless:
+        """Finds its file, and erases nothing."""
+
+        name = "careless"
+        owns = ("careless/*",)
+
+        async def find(self, text: str) -> tuple[Trace, ...]:
+            return (Trace(id="it", where="a careless plugin", text=text),)
+
+        async def erase(self, text: str, traces: Sequence[Trace]) -> None:
+            return
+
+    class Plugin:
+        @hookimpl
+        def atlas_forgetters(self) -> list[Any]:
+            return [Careless()]
+
+    put(atlas_home, "careless/diary.txt", f"Collects {SECRET}.")
+    async with opened(objects={"careless": Plugin()}) as app:
+        found = await ask(app, "memory.find", text=SECRET)
+        done = await ask(app, "memory.forget", text=SECRET)
+
+    assert "careless/diary.txt" not in [one["where"] for one in found["found"]]
+    assert "careless/diary.txt" in [one["where"] for one in done["left"]]
 
 
 async def test_conversations_keep_the_places_of_their_messages(opened: OpenApp, model: Model, atlas_home: Home) -> None:
@@ -133,6 +232,55 @@ async def test_what_is_said_anew_frees_nothing_else_that_was_forgotten(opened: O
     assert [bool(why) for why in learned] == [False, True, False]
 
 
+async def test_what_is_forgotten_again_is_not_freed_by_what_was_said_between(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        model.provider.add("Fine.")
+        await ask(app, "memory.forget", text=SECRET)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        await turn(app, id, f"I do collect {SECRET}.")
+        between = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        await ask(app, "memory.forget", text=SECRET)
+        after = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+
+    assert [bool(why) for why in (between, after)] == [False, True]
+
+
+async def test_nobody_but_the_owner_frees_what_was_forgotten(opened: OpenApp, model: Model) -> None:
+    page = TextPart(text=f"All of the {SECRET}.", source="page")
+    async with opened() as app:
+        id, conversations = await start(app), app.services.need(CONVERSATIONS)
+        model.provider.add("Fine.", "Fine.")
+        await ask(app, "memory.forget", text=SECRET)
+        slot_of(app).ctx.clock.advance(minutes=5)
+        for part in (TextPart(text=f"They collect {SECRET}.", trust="guest"), page):
+            await conversations.send(id, [part], sender=Sender(kind="person"))
+            await conversations.wait(id)
+        learned = await slot_of(app).may_learn(SECRET, conversation=id, review=True)
+
+    assert "had this forgotten" in learned
+
+
+@pytest.mark.parametrize("text", ["Likes {}++.", "Likes {}# best."])
+async def test_what_was_forgotten_is_known_between_signs(opened: OpenApp, text: str) -> None:
+    async with opened() as app:
+        await ask(app, "memory.forget", text=SECRET)
+        learned = await slot_of(app).may_learn(text.format(SECRET), conversation=await start(app), review=True)
+
+    assert learned
+
+
+async def test_an_entry_that_goes_is_not_learned_again_in_its_own_spelling(opened: OpenApp, atlas_home: Home) -> None:
+    entry = f"Collects {SECRET[:6]}\u00ad{SECRET[6:]} of brass."
+    put(atlas_home, "memory/USER.md", entry)
+    async with opened() as app:
+        await ask(app, "memory.forget", text=SECRET)
+        learned = await slot_of(app).may_learn(entry, conversation=await start(app), review=True)
+
+    assert learned
+
+
 async def test_no_plain_text_is_kept_of_what_was_forgotten(opened: OpenApp, model: Model, atlas_home: Home) -> None:
     put(atlas_home, "memory/USER.md", f"Collects {SECRET}.")
     async with opened() as app:
@@ -196,6 +344,19 @@ async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> N
     async with opened() as app:
         with pytest.raises(NotFoundError, match="and no id begins so"):
             await ask(app, "memory.forget", text=id)
+
+
+@pytest.mark.parametrize("text", ["note-12", "550e8400-e29b-41d4-a716-446655440000"])
+async def test_a_text_that_looks_like_an_id_is_forgotten_like_any_other(
+    opened: OpenApp, atlas_home: Home, text: str
+) -> None:
+    put(atlas_home, "memory/USER.md", f"The account is {text}.", "Likes tea.")
+    async with opened() as app:
+        done = await ask(app, "memory.forget", text=text)
+        running = left_on_disk(atlas_home.folder, text)
+
+    assert [one["text"] for one in done["erased"]] == [f"The account is {text}."]
+    assert running == []
 
 
 async def test_it_is_found_where_json_packs_it_inside_other_texts(opened: OpenApp, model: Model) -> None:

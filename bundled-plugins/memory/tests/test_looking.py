@@ -302,3 +302,14 @@ def test_a_name_is_found_in_a_file_with_its_vowels_and_without(tmp_path: Path, t
 
     assert said_in(tmp_path / "utf-8", Phrase("نور الهدى")) != ""
     assert said_in(tmp_path / "utf-16", Phrase("نور الهدى")) != ""
+
+
+def test_a_file_that_a_link_leads_to_is_looked_through(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "diary.txt").write_text(f"All about the {SECRET}.")
+    (tmp_path / "home" / "linked.txt").symlink_to("../diary.txt")
+
+    (found,) = in_files(tmp_path / "home", Phrase(SECRET), ())
+
+    assert found.where == "linked.txt"
+    assert SECRET in found.text

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from atlas_memory.files import locked
+from atlas_memory.places import USER
+from atlas_memory.snapshot import block
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -122,8 +124,11 @@ async def test_text_without_marks_is_set_aside_and_only_added_to(
 ) -> None:
     file = put(atlas_home, "memory/USER.md", "x" * 1400)
     change = {"target": "user", "action": "replace", "content": "y", "old_text": "x"}
+    both = {"target": "user", "operations": [{"action": "add", "content": "Likes rain."}, {**change}]}
+    del both["operations"][1]["target"]  # type: ignore[attr-defined]  # a list of dicts
     async with opened() as app:
         first = await remember(app, model, change)
+        mixed = await remember(app, model, both)
         again = await remember(app, model, change)
         added = await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."})
 
@@ -131,6 +136,7 @@ async def test_text_without_marks_is_set_aside_and_only_added_to(
     assert "Refusing to write USER.md: it holds an entry larger than the whole store's char limit" in first
     assert copies[0].name in first
     assert copies[0].name in again
+    assert mixed == first
     assert [copy.read_text() for copy in copies] == ["x" * 1400]
     assert added.startswith("Applied 1 operation(s).")
     assert file.read_text() == "x" * 1400 + "\n§\nLikes tea.\n"
@@ -406,3 +412,48 @@ async def test_what_is_in_both_files_by_hand_stays_and_can_be_changed(
         said = await remember(app, model, {"target": "user", "action": "add", "content": "Likes tea."})
 
     assert "Write saved." in said
+
+
+async def test_a_write_that_another_program_undid_is_no_success(
+    opened: OpenApp, model: Model, atlas_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(file: Path, text: str) -> None:
+        file.write_text("Their own.", encoding="utf-8")
+
+    put(atlas_home, "memory/USER.md", "Likes tea.")
+    async with opened() as app:
+        with monkeypatch.context() as patched:
+            patched.setattr("atlas_memory.notes.write_whole", other)
+            said = await remember(app, model, {"target": "user", "action": "add", "content": "Likes rain."})
+        rows = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_receipt"))
+
+    assert "does not hold what was written: another program writes it, too." in said
+    assert rows == []
+
+
+async def test_a_write_that_succeeds_ends_the_row_of_failures(opened: OpenApp, model: Model) -> None:
+    wrong = Reply(calls=(call("memory", {"target": "user", "action": "remove", "old_text": "nothing"}),))
+    right = Reply(calls=(call("memory", {"target": "user", "action": "add", "content": "Likes tea."}),))
+    model.provider.add(wrong, wrong, right, wrong, "I give up.")
+    async with opened() as app:
+        path = await turn(app, await start(app), "Go on.")
+
+    assert "Stop trying" not in str([message.parts for message in path if message.role == "tool"])
+
+
+async def test_failures_in_a_row_are_counted_within_one_turn(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        said = [
+            await remember(app, model, {"target": "user", "action": "remove", "old_text": f"no {n}"}, id)
+            for n in range(3)
+        ]
+
+    assert ["Stop trying" in one for one in said] == [False, False, False]
+
+
+def test_a_file_far_past_its_limit_does_not_ride_on_every_call() -> None:
+    shown = block(USER, ["a" * USER.limit, "b" * USER.limit, "c", "d"])
+
+    assert "b" * USER.limit in shown
+    assert shown.endswith("[2 more entries are left out: memory/USER.md is far over its limit]")

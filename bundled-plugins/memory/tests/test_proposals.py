@@ -15,6 +15,7 @@ from atlas_memory.entries import Operation, apply
 from atlas_memory.proposals import are_gone, changes_of, operations_of
 from atlas_sdk.errors import MisuseError, NotFoundError
 from atlas_sdk.homes import Home
+from atlas_sdk.services.store import STORE
 from atlas_sdk.tools import ToolError
 
 from .conftest import Model, OpenApp, ask, remember, start
@@ -98,6 +99,32 @@ async def test_it_is_checked_when_it_is_made(opened: OpenApp, model: Model, note
 
         assert "no entry holds" in missed
         assert "was refused" in refused
+        assert (await ask(app, "memory.proposals"))["proposals"] == []
+
+
+async def test_the_same_change_waits_once_and_is_of_the_conversation_that_was_reviewed(
+    opened: OpenApp, model: Model, notes: Path
+) -> None:
+    async with opened() as app:
+        parent = await start(app)
+        for _ in range(2):
+            await remember(app, model, CHANGE, await start(app, kind="review", parent=parent))
+        (one,) = (await ask(app, "memory.proposals"))["proposals"]
+        await ask(app, "memory.approve", id=one["id"])
+        rows = await app.services.need(STORE).read(lambda it: it.rows("SELECT * FROM memory_receipt"))
+
+    assert one["conversation"] == parent
+    assert {(row["conversation"], row["call_id"]) for row in rows} == {(parent, f"proposal {one['id']}")}
+
+
+async def test_what_the_other_file_holds_is_not_proposed(
+    opened: OpenApp, model: Model, atlas_home: Home, notes: Path
+) -> None:
+    put(atlas_home, "memory/USER.md", "Paper is in the hall.")
+    async with opened() as app:
+        said = await proposed(app, model)
+
+        assert said.startswith("Nothing was saved: memory/USER.md holds 'Paper is in the hall.' already")
         assert (await ask(app, "memory.proposals"))["proposals"] == []
 
 

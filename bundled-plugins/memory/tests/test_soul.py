@@ -116,3 +116,13 @@ def test_a_pipe_in_its_place_is_not_waited_for(soul: Callable[..., Soul], tmp_pa
     assert made.text() == ""
     with pytest.raises(UnreadableError, match="it is no file"):
         read_text(tmp_path / "USER.md")
+
+
+async def test_a_link_in_its_place_that_leads_nowhere_yet_is_kept(opened: OpenApp, atlas_home: Home) -> None:
+    file = atlas_home.folder / "SOUL.md"
+    file.symlink_to("elsewhere.md")
+    async with opened():
+        pass
+
+    assert file.is_symlink()
+    assert not file.exists()

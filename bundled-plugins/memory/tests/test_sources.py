@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from atlas_memory.entries import Operation
+from atlas_memory.places import USER
 from atlas_sdk.forks import forked
 from atlas_sdk.records import Conversation, Origin
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -69,6 +71,43 @@ async def test_a_fact_that_only_a_review_had_put_so_is_bound_to_what_it_had_read
         (known,) = (await ask(app, "memory.list"))["known"]
         await ask(app, "memory.forget", text=known["id"])
         again = await review(app, model, id, "Collects brass kettles.")
+
+    assert again.startswith("Proposed, not applied")
+
+
+async def test_a_conversation_is_bound_that_taught_it_without_its_words(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        # As an approval books it: the call that had its words was of a review, which may be gone.
+        await slot_of(app).notes.write(USER, [Operation("add", PARAPHRASE)], conversation=id)
+        (known,) = (await ask(app, "memory.list"))["known"]
+        await ask(app, "memory.forget", text=known["id"])
+        again = await review(app, model, id, "Collects brass kettles.")
+
+    assert again.startswith("Proposed, not applied")
+
+
+async def test_one_where_it_was_said_stays_so_when_more_is_forgotten_that_it_only_knew(
+    opened: OpenApp, model: Model
+) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        await ask(app, "memory.forget", text="kettles", conversations=True)
+        await slot_of(app).sources.put([], slot_of(app).ctx.clock.now(), told=[id])
+        again = await review(app, model, id, "Collects whistling things made of brass, some forty.")
+
+    assert again.startswith("Proposed, not applied")
+
+
+async def test_some_of_its_words_said_since_about_other_things_do_not_free_it(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        id = await start(app)
+        await talk(app, model, id, SAID)
+        await ask(app, "memory.forget", text="kettles", conversations=False)
+        await talk(app, model, id, "In the hall stand brass lamps, forty candles and two kettles.")
+        again = await review(app, model, id, "Collects brass kettles, forty of them.")
 
     assert again.startswith("Proposed, not applied")
 

@@ -14,11 +14,13 @@ from pydantic import ValidationError
 from atlas_realtime.transcripts import id_of
 from atlas_sdk.errors import StorageError
 from atlas_sdk.hookspecs import hookimpl
-from atlas_sdk.messages import Message, Sender, TextPart, unpaired
+from atlas_sdk.ids import new_id
+from atlas_sdk.messages import Message, Sender, TextPart, ToolCallPart, unpaired
 from atlas_sdk.records import ModelCall, Turn
 from atlas_sdk.services.conversations import CONVERSATIONS
 from atlas_sdk.services.home import HOME
 from atlas_sdk.services.store import STORE
+from atlas_sdk.testing.fake_context import FakeClock
 from atlas_sdk.testing.fake_provider import FakeProvider
 from atlas_sdk.testing.model_script import Reply, call
 from atlas_sdk.tools import Tool, ToolResult
@@ -196,6 +198,71 @@ async def test_what_waits_for_a_turn_is_kept_in_the_order_it_came_in(opened: Ope
             world.go.set()
 
         assert [text for _, text in await spoken(app)][1:] == [f"Sentence {n}." for n in range(12)]
+
+
+async def test_it_waits_for_a_turn_that_begins_in_the_same_moment_and_asks_for_its_end_once(
+    opened: OpenApp, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened() as app:
+        await heard(app, "Hello.", client_id="1")
+        world.provider.add(Reply(calls=(call("slow", {}),)), "Done.")
+        conversations, store = app.services.need(CONVERSATIONS), app.services.need(STORE)
+        known, asked = store.message_of_client, []
+
+        async def message_of_client(conversation: str, client_id: str) -> Any:
+            asked.append(client_id)
+            return await known(conversation, client_id)
+
+        monkeypatch.setattr(store, "message_of_client", message_of_client)
+        async with anyio.create_task_group() as group:
+            owner = Sender(kind="person", id="owner")
+            group.start_soon(lambda: conversations.send(PHONE, [TextPart(text="Wait.")], sender=owner))
+            group.start_soon(lambda: heard(app, "Are you there?", client_id="2"))
+            await world.called.wait()
+            await anyio.sleep(0.05)
+            early = await spoken(app)
+            world.go.set()
+        path = await conversations.path(PHONE)
+
+    assert early == [("user", "Hello.")]
+    assert [last_text(one) for one in path[-2:]] == ["Done.", "Are you there?"]
+    assert not unpaired(path)
+    assert asked.count("said:2") <= 2
+
+
+async def test_a_call_that_a_full_disk_left_without_a_result_gets_one_first(opened: OpenApp) -> None:
+    async with opened() as app:
+        await heard(app, "Hello.", client_id="1")
+        conversations, store = app.services.need(CONVERSATIONS), app.services.need(STORE)
+        record, (*_, last) = await conversations.get(PHONE), await conversations.path(PHONE)
+        asked = last.model_copy(
+            update={
+                "id": new_id(),
+                "parent": last.id,
+                "client_id": None,
+                "kind": "message",
+                "role": "assistant",
+                "sender": Sender(kind="agent"),
+                "parts": (ToolCallPart(call="c", name="slow", arguments="{}"),),
+            }
+        )
+        await store.commit([asked, record.model_copy(update={"head": asked.id})])
+        await conversations.reread(PHONE)
+        await heard(app, "Are you there?", client_id="2")
+        path = await conversations.path(PHONE)
+
+    assert [one.role for one in path[-3:]] == ["assistant", "tool", "user"]
+    assert not unpaired(path)
+
+
+async def test_what_is_said_on_another_day_says_so(opened: OpenApp, atlas_clock: FakeClock) -> None:
+    async with opened() as app:
+        await heard(app, "Hello.", client_id="1")
+        atlas_clock.advance(days=1)
+        await heard(app, "Good morning.", client_id="2")
+        path = await app.services.need(CONVERSATIONS).path(PHONE)
+
+    assert path[-1].text().startswith("It is Tuesday, 2026-03-03")
 
 
 async def test_what_cannot_be_written_is_said_and_not_shown(opened: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:

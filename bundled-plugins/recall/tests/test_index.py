@@ -16,9 +16,11 @@ import anyio.lowlevel
 import pytest
 
 from atlas_recall import atlas_checks, atlas_forgetters
+from atlas_recall.awake import Awake
 from atlas_recall.index import BATCH, state
 from atlas_recall.tables import SCHEMA
 from atlas_sdk.errors import StorageError
+from atlas_sdk.events import MessageAdded, NumberedEvent
 from atlas_sdk.messages import Message, TextPart
 from atlas_sdk.records import Conversation
 
@@ -44,6 +46,7 @@ async def test_an_older_home_is_indexed_in_batches_the_newest_first_and_that_is_
     now = await library.store.read(state)
     assert (now.messages, now.waiting) == (5 * BATCH, 0)
     assert await library.texts(f'"pan {3 * BATCH - 1}"') == [f"pan {3 * BATCH - 1}"]
+    assert await library.store.read(lambda reading: reading.rows("SELECT * FROM recall_progress")) == []
     await library.store.close()
 
 
@@ -72,6 +75,62 @@ async def test_the_background_sleeps_until_it_is_woken(library: Any) -> None:
         group.cancel_scope.cancel()
 
     assert (await library.store.read(state)).messages == 2
+
+
+async def test_the_background_looks_at_nothing_until_it_is_woken_again(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, read = [], library.store.read
+
+    async def counted(work: Any) -> Any:
+        looks.append(work)
+        return await read(work)
+
+    async with anyio.create_task_group() as group:
+        library.index.wake()
+        group.start_soon(library.index.run)
+        await anyio.wait_all_tasks_blocked()
+        await read(state)
+        monkeypatch.setattr(library.store, "read", counted)
+        for _ in range(20):
+            await read(state)
+        group.cancel_scope.cancel()
+
+    assert looks == []
+
+
+async def test_what_was_said_aloud_wakes_it_though_no_turn_ends(library: Any) -> None:
+    async with anyio.create_task_group() as group:
+        library.index.wake()
+        group.start_soon(library.index.run)
+        await anyio.wait_all_tasks_blocked()
+        record = await library.talk("kettle")
+        [message] = await library.store.path(record.id)
+        spoken = MessageAdded(conversation=record.id, message=message.model_copy(update={"kind": "voice_turn"}))
+        await Awake(library.index).observe(NumberedEvent(number=1, conversation_number=1, event=spoken))
+        with anyio.fail_after(5):
+            while (await library.store.read(state)).waiting:
+                await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+
+    assert (await library.store.read(state)).messages == 1
+
+
+async def test_the_day_that_stands_with_a_message_is_not_its_words(library: Any) -> None:
+    record = await library.talk("kettle")
+    [message] = await library.store.path(record.id)
+    day = TextPart(text="It is Monday.", trust="agent", source="clock")
+    await library.store.commit([message.model_copy(update={"parts": (day, *message.parts)})])
+
+    assert await library.texts("Monday") == []
+    assert len(await library.texts("kettle")) == 1
+
+
+async def test_a_search_takes_in_all_that_a_long_turn_said(library: Any) -> None:
+    await library.talk(*(f"pan {number}" for number in range(2 * BATCH)), "the last kettle")
+
+    assert await library.texts("kettle") == ["the last kettle"]
+    assert (await library.store.read(state)).waiting == 0
 
 
 async def test_a_message_taken_from_the_queue_is_indexed_once(library: Any) -> None:
@@ -147,6 +206,27 @@ async def test_forgetting_finds_copies_in_any_case_and_erases_them(library: Any)
 
     assert await forgetter.find("secret wombat") == ()
     assert await forgetter.find("…") == ()
+
+
+async def test_a_copy_whose_message_still_holds_it_is_found_again(library: Any) -> None:
+    await library.talk("My secret wombat sleeps", "Secrets wombat")
+    [forgetter] = atlas_forgetters(library.ctx)
+    traces = await forgetter.find("secret wombat")
+    await forgetter.erase("secret wombat", traces)
+    again = await forgetter.find("secret wombat")
+
+    assert [trace.id for trace in traces] == [library.ids["My secret wombat sleeps"]]
+    assert again == traces
+
+
+async def test_a_message_that_is_gone_leaves_no_words(library: Any) -> None:
+    await library.talk("a kettle")
+    await library.search("kettle")
+    await library.store.write(lambda transaction: transaction.run("DELETE FROM message"))
+    await library.search("kettle")
+    rows = await library.store.read(lambda reading: reading.rows("SELECT body FROM recall_text"))
+
+    assert rows == []
 
 
 async def test_passages_tell_of_new_and_changed_messages(library: Any) -> None:
@@ -246,12 +326,27 @@ async def test_a_name_of_who_spoke_is_forgotten_with_the_message_s(library: Any)
     traces = await forgetter.find("noor haddad")
     await library.store.commit([first])
     await forgetter.erase("noor haddad", traces)
+    at_once = await library.store.read(lambda reading: reading.rows("SELECT who FROM recall_message WHERE who != ''"))
     again = await forgetter.find("noor haddad")
     rows = await library.store.read(
         lambda reading: reading.rows("SELECT who AS name FROM recall_message UNION ALL SELECT name FROM recall_name")
     )
 
     assert [trace.id for trace in traces] == [first.id]
+    assert at_once == []
     assert again == ()
     assert not [row for row in rows if row["name"]]
     assert await library.texts("morning") == ["good morning"]
+
+
+async def test_who_spoke_is_taken_from_the_message_as_it_is(library: Any) -> None:
+    record = await library.talk("good morning", "hello to you")
+    first, _ = await library.store.path(record.id)
+    for name in ("Noor Haddad", "Ana Lopes"):
+        sender = first.sender.model_copy(update={"name": name})
+        await library.store.commit([first.model_copy(update={"sender": sender})])
+        while await library.index.step():
+            pass
+    names = await library.store.read(lambda reading: reading.rows("SELECT name FROM recall_name ORDER BY name"))
+
+    assert [row["name"] for row in names] == ["ana", "lopes"]

@@ -98,6 +98,29 @@ async def test_who_is_named_counts_as_the_speaker(library: Any) -> None:
     assert answer.around[0].message.sender.name == "Robin"
 
 
+async def test_a_name_alone_finds_the_messages_that_say_it(library: Any) -> None:
+    record = await library.talk("good morning", "hello", "a letter came for Robin", "well")
+    first, *_ = await library.store.path(record.id)
+    await library.store.commit([first.model_copy(update={"sender": first.sender.model_copy(update={"name": "Robin"})})])
+
+    assert await library.texts("Robin") == ["a letter came for Robin"]
+
+
+async def test_what_one_alternative_rules_out_another_may_hold(library: Any) -> None:
+    await library.talk("a red kettle")
+    await library.talk("a red pan")
+    await library.talk("a blue kettle")
+
+    assert set(await library.texts("kettle NOT red OR pan")) >= {"a red pan", "a blue kettle"}
+
+
+async def test_what_the_model_reads_anyway_is_not_found(library: Any) -> None:
+    await library.talk("a red kettle")
+    await library.talk("a blue kettle")
+
+    assert await library.texts("kettle", seen=frozenset({library.ids["a red kettle"]})) == ["a blue kettle"]
+
+
 async def test_tool_output_is_found_only_when_it_is_asked_for(library: Any) -> None:
     await library.talk("run it", "tool: kettle.log has 3 lines", "done")
 
@@ -115,6 +138,21 @@ async def test_roles_times_and_left_out_conversations_filter(library: Any) -> No
     assert await library.texts("kettle", exclude=frozenset({old.id})) == ["kettle new"]
     assert await library.texts("kettle", roles=frozenset({"assistant"})) == ["kettle answered"]
     assert await library.texts("kettle", only=new.id) == ["kettle new"]
+
+
+async def test_a_time_is_the_first_after_it_and_the_first_not_before_it(library: Any) -> None:
+    await library.talk("well", "kettle", at=START)
+    said = (START + timedelta(minutes=1)).timestamp()
+
+    assert await library.texts("kettle", after=said) == ["kettle"]
+    assert await library.texts("kettle", before=said) == []
+
+
+async def test_in_one_conversation_all_its_messages_are_looked_through(library: Any) -> None:
+    record = await library.talk("one", "two", "three", "four", "five", "six", "the last kettle")
+    await library.talk("another kettle")
+
+    assert await library.texts("kettle", only=record.id) == ["the last kettle"]
 
 
 async def test_a_month_in_the_question_prefers_what_was_said_then(library: Any) -> None:
@@ -167,6 +205,30 @@ async def test_what_is_ruled_out_is_not_named_by_its_title_either(library: Any) 
 
     assert [one.id for one in (await library.search("kettle* NOT red")).titled] == [blue.id]
     assert {one.title for one in either} == {"Kettle lids", "Kettles and pans"}
+
+
+async def test_a_title_is_held_to_the_scope_too(library: Any) -> None:
+    mine = await library.talk("one", title="Red kettle")
+    other = await library.talk("two", title="Blue kettle")
+
+    async def titles(**scope: Any) -> list[str]:
+        return [record.id for record in (await library.search("kettle", **scope)).titled]
+
+    assert await titles() == [other.id, mine.id]
+    assert await titles(current=mine.id) == [other.id]
+    assert await titles(exclude=frozenset({other.id})) == [mine.id]
+    assert await titles(only=mine.id) == [mine.id]
+
+
+async def test_the_one_whose_title_is_the_query_comes_first(library: Any) -> None:
+    await library.talk("the red kettle")
+    named = await library.talk(
+        "well", "a red one and a kettle beside it, among much else that was said", title="red kettle"
+    )
+    await library.talk("a red kettle indeed")
+    around = (await library.search("red kettle")).around
+
+    assert around[0].conversation.id == named.id
 
 
 async def test_a_new_title_is_found_and_the_old_one_is_not(library: Any) -> None:

@@ -11,6 +11,8 @@ from atlas_recall import atlas_methods, atlas_tools
 from atlas_recall.methods import SearchParams
 from atlas_sdk.tools import ToolError
 
+from .conftest import REVIEW
+
 pytestmark = pytest.mark.anyio
 
 
@@ -73,6 +75,11 @@ async def test_what_cannot_be_searched_is_refused_with_the_way_out(library: Any)
             await library.tool(**arguments)
     with pytest.raises(ToolError, match="no conversation"):
         await library.tool(bots.id, conversation_id=other.id)
+    review = await library.talk("a copy of mine", origin=REVIEW)
+    with pytest.raises(ToolError, match="no conversation"):
+        await library.tool(conversation_id=review.id)
+    with pytest.raises(ToolError, match="no message"):  # the model reads it anyway
+        await library.tool(other.id, conversation_id=other.id, around_message_id=library.ids["mine"])
 
 
 async def test_the_answer_says_when_it_relaxed_and_what_waits(library: Any) -> None:

@@ -18,8 +18,9 @@ import pytest
 from sqlalchemy import event as engine_event
 
 from atlas_sdk.errors import StorageError
-from atlas_sdk.records import Conversation
+from atlas_sdk.records import Attachment, Conversation
 from atlas_sdk.schema import Migration, Schema
+from atlas_sdk.services.store import Transaction
 from atlas_sdk.testing.conformance.store_bench import changed, conversation_of, noticed
 from atlas_store.store import SqliteStore
 
@@ -389,3 +390,114 @@ async def test_what_cannot_pass_is_told_at_once(store: SqliteStore, caplog: pyte
         await store.commit([conversation_of()], [])
 
     assert caplog.records == []
+
+
+async def test_a_write_outlasts_a_disk_that_is_full_for_a_moment(store: SqliteStore) -> None:
+    await store.check()
+    tries: list[int] = []
+    assert store._engine is not None
+
+    @engine_event.listens_for(store._engine, "checkout")
+    def limit(connection: sqlite3.Connection, record: object, proxy: object) -> None:
+        tries.append(1)
+        connection.execute(f"PRAGMA max_page_count = {60 if len(tries) == 1 else 100_000}")
+
+    made = conversation_of(title=BIG * 10)
+    await store.commit([made], [changed(made)])
+
+    assert await store.find(Conversation) == (made,)
+
+
+async def test_work_that_reads_first_is_not_overtaken_by_another_program(store: SqliteStore, database: Path) -> None:
+    await store.migrate("notes", table("notes"))
+    other = sqlite3.connect(database, timeout=0, isolation_level=None, check_same_thread=False)
+
+    refused: list[str] = []
+
+    def work(transaction: Transaction) -> None:
+        transaction.rows("SELECT * FROM notes_row")
+        try:
+            other.execute("INSERT INTO notes_row VALUES ('theirs')")
+        except sqlite3.OperationalError as error:
+            refused.append(str(error))
+        transaction.run("INSERT INTO notes_row VALUES ('ours')")
+
+    await store.write(work)
+    other.close()
+
+    assert refused == ["database is locked"]
+    assert asked(database, "SELECT id FROM notes_row") == [("ours",)]
+
+
+async def test_a_commit_returns_once_its_events_were_told_whoever_wakes_first(store: SqliteStore) -> None:
+    told: set[int] = set()
+    late: list[int] = []
+    store.on_commit(lambda events: told.update(event.number for event in events))
+
+    async def write() -> None:
+        made = conversation_of()
+        (event,) = await store.commit([made], [changed(made)])
+        if event.number not in told:
+            late.append(event.number)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(100):
+            group.start_soon(write)
+
+    assert late == []
+    assert told == set(range(1, 101))
+
+
+async def test_what_is_deleted_is_overwritten_without_a_scrub(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    await store.migrate("notes", table("notes"))
+    await store.write(lambda it: it.run("INSERT INTO notes_row VALUES ('kettlefish')"))
+    await store.write(lambda it: it.run("DELETE FROM notes_row"))
+    await store.close()
+
+    assert [one for one in files(tmp_path) if b"kettlefish" in one.read_bytes()] == []
+
+
+async def test_a_scrub_empties_pages_that_were_free_before_atlas_overwrote_them(tmp_path: Path, database: Path) -> None:
+    await filled(tmp_path, 1)
+    other = sqlite3.connect(database)
+    other.execute("PRAGMA secure_delete = OFF")
+    other.execute("CREATE TABLE old (text TEXT)")
+    other.execute("INSERT INTO old VALUES ('kettlefish')")
+    other.commit()
+    other.execute("DELETE FROM old")
+    other.commit()
+    other.close()
+    before = b"kettlefish" in database.read_bytes()
+    store = SqliteStore(tmp_path)
+    await store.scrub()
+    await store.close()
+
+    assert before
+    assert b"kettlefish" not in database.read_bytes()
+
+
+async def test_a_file_that_is_kept_again_stays_as_it_was_first_kept(store: SqliteStore) -> None:
+    first = await store.keep(b"bytes", media_type="text/plain", name="first.txt")
+    again = await store.keep(b"bytes", media_type="text/html", name="again.html")
+
+    assert again == first
+    assert await store.find(Attachment) == (first,)
+
+
+async def test_half_a_file_or_half_a_copy_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    await filled(tmp_path, 1)
+    store = SqliteStore(tmp_path)
+    with monkeypatch.context() as patched, pytest.raises(StorageError, match="No space left"):
+        patched.setattr("os.fsync", full)
+        await store.keep(b"bytes", media_type="text/plain")
+    with monkeypatch.context() as patched, pytest.raises(StorageError):
+        patched.setattr("pathlib.Path.replace", full)
+        await store.migrate("notes", table("notes"))
+    await store.close()
+
+    assert files(tmp_path / "attachments") == []
+    assert files(tmp_path / "backups") == []

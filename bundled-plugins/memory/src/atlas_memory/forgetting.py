@@ -68,8 +68,8 @@ async def find(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
     return text, (*found, *await _looked(slot, Phrase(text), _owned(_places(slot))))
 
 
-async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
-    """Ask the memory systems, then every place that was added."""
+async def _asked(slot: Slot, text: str, *, again: bool = False) -> tuple[str, tuple[Found, ...]]:
+    """Ask the memory systems, then every place that was added; ``again`` where it was found and may be gone."""
     known = [(system, one) for system in slot.systems() for one in await system.known()]
     named = next((one for _, one in known if one.id == text), None)
     text = named.text if named is not None else text
@@ -85,7 +85,7 @@ async def _asked(slot: Slot, text: str) -> tuple[str, tuple[Found, ...]]:
         ]
     if said := await anyio.to_thread.run_sync(said_in, slot.soul.file, phrase):
         found.append(Found(place="soul", id="soul", where="SOUL.md", text=said, by_hand=True))
-    if not found and _ID.fullmatch(text):
+    if not found and not again and _ID.fullmatch(text):
         begin = sum(one.id.startswith(text) for _, one in known)
         ids = counted(begin, "id begins so", "ids begin so") if begin else "no id begins so"
         raise NotFoundError(
@@ -133,11 +133,15 @@ async def forget(slot: Slot, text: str, *, conversations: bool) -> Forgot:
     await _erase(slot, text, erased)
     opened = {*told, *await underway.holding(slot, _of_conversations(erased))}
     await underway.reread(slot, opened)
-    if conversations:
-        # What was being written meanwhile is stored when it ends, and a copy of it is redacted then.
-        left += [await _unsettled(slot, id) for id in await underway.settled(slot, sorted(opened))]
+    # What was being written meanwhile is stored when it ends, and a copy of it is redacted then.
+    unsettled = await underway.settled(slot, sorted(opened)) if conversations else ()
     # Once more: what follows the messages, as an index does, may have taken in again what was not redacted yet.
-    again = [one for one in (await _asked(slot, text))[1] if one.goes(conversations=conversations)]
+    there = (await _asked(slot, text, again=True))[1]
+    again = [one for one in there if one.goes(conversations=conversations)]
+    # What was to stay may have gone, as a copy that nobody can read does with an entry.
+    stays = {(one.place, one.id) for one in there}
+    left = [one for one in left if (one.place, one.id) in stays]
+    left += [await _unsettled(slot, id) for id in unsettled]
     await _erase(slot, text, again)
     opened |= {*await underway.holding(slot, _of_conversations(again))}
     await underway.reread(slot, opened)

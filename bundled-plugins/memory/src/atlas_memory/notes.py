@@ -39,16 +39,13 @@ class ElsewhereError(NotKeptError):
 
 
 class Books(Protocol):
-    """Where receipts go and proposals are dropped from, so that this module needs no database."""
+    """Where receipts go and who reads along, so that this module needs no database."""
 
     async def book(self, receipts: Sequence[Receipt]) -> None:
         """Keep receipts."""
 
     def digest(self, text: str) -> str:
         """Return the digest of a text as this home's receipts have it."""
-
-    async def drop_proposals(self, texts: Sequence[str]) -> None:
-        """Drop the proposals that hold any of these texts."""
 
     async def guests_read(self, conversation: Conversation) -> bool:
         """Whether a guest spoke where a conversation is held, so that its answers are not the owner's alone."""
@@ -316,13 +313,10 @@ class Notes:
 
     async def drop(self, ids: Sequence[str]) -> None:
         with anyio.CancelScope(shield=True):
-            receipts, texts = await anyio.to_thread.run_sync(self._drop, frozenset(ids))
-            await self._books.drop_proposals(texts)
-            await self._books.book(receipts)
+            await self._books.book(await anyio.to_thread.run_sync(self._drop, frozenset(ids)))
 
-    def _drop(self, ids: frozenset[str]) -> tuple[list[Receipt], list[str]]:
+    def _drop(self, ids: frozenset[str]) -> list[Receipt]:
         receipts: list[Receipt] = []
-        texts: list[str] = []
         for place in every_place(self._home):
             file = place.file(self._home)
             if not any(known_id(place, text) in ids for text in self._readable(place)):
@@ -338,8 +332,7 @@ class Notes:
                         raise cannot_write(copy, error) from error
             now = self._clock.now()
             receipts += [self._receipt(place, text, "", "", "", now) for text in gone]
-            texts += gone
-        return receipts, texts
+        return receipts
 
     def _clean(self, copy: Path, gone: Sequence[str]) -> None:
         """Take texts out of a file that was set aside; one that cannot be read is removed, as it may hold them."""

@@ -139,18 +139,6 @@ class Proposals:
         await self._delete(whole)
         return whole
 
-    async def drop_holding(self, texts: Sequence[str]) -> None:
-        """Drop those that hold any of these texts."""
-
-        def work(transaction: Transaction) -> None:
-            for row in transaction.rows("SELECT id, operations FROM memory_proposals"):
-                held = " ".join(f"{one.leaves} {one.text}" for one in _changes(row))
-                if any(text in held for text in texts):
-                    transaction.run("DELETE FROM memory_proposals WHERE id = :id", id=row["id"])
-
-        if texts:
-            await self._services.need(STORE).write(work)
-
     async def changes(self, id: str) -> tuple[Change, ...]:
         """Return what a proposal would change."""
         return (await self._get(id)).changes

@@ -133,10 +133,6 @@ class Slot:
     def digest(self, text: str) -> str:
         return self._key.digest(text, of="receipt\n")
 
-    async def drop_proposals(self, texts: Sequence[str]) -> None:
-        """Drop the proposals that hold any of these texts."""
-        await self.proposals.drop_holding(texts)
-
     async def guests_read(self, conversation: Conversation) -> bool:
         return await self.services.need(STORE).read(lambda reading: guest_spoke(reading, conversation))
 

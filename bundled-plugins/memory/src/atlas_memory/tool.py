@@ -169,7 +169,7 @@ async def _why_it_waits(
     path = await slot.services.need(CONVERSATIONS).path(conversation.id, whole=True)
     said = Provenance(path)
     for one in operations:
-        if one.action == "add" and said.is_of_others(one.content):
+        if said.is_of_others(one.content):
             return OF_OTHERS
         if review and one.action != "remove" and (why := await slot.may_learn_from(one.content, path)):
             return why

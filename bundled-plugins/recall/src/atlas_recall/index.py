@@ -161,7 +161,6 @@ def erase(transaction: Transaction, rows: Sequence[int]) -> None:
     """Take rows out of the index so that no page of the file keeps their words."""
     if not rows:
         return
-    transaction.rows("PRAGMA secure_delete = ON")
     if _SECURE_DELETE:
         for table in ("recall_text", "recall_output"):
             transaction.run(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
@@ -415,10 +414,11 @@ def _holding(reading: Reading, match: str, conversations: Sequence[str], limit: 
 
 
 def _passages(reading: Reading, after: int, limit: int) -> tuple[Passage, ...]:
+    # The row of a tool's output is of no conversation's number.
     rows = reading.rows(
         f"""SELECT m.number, m.id AS message, c.id AS conversation, COALESCE(t.body, '') AS text FROM recall_message m
         JOIN recall_conversation c ON c.no = m.row >> {PLACE_BITS} LEFT JOIN recall_text t ON t.rowid = m.row
-        WHERE m.number > :after AND m.row < {OUTPUT} ORDER BY m.number LIMIT :limit""",
+        WHERE m.number > :after ORDER BY m.number LIMIT :limit""",
         after=after,
         limit=limit,
     )

@@ -100,8 +100,6 @@ class Search:
 
     def find(self, most: int) -> Found:
         """Return the best hits, none of which is a neighbour of another."""
-        if self._ranges == []:
-            return Found()
         hits: list[Hit] = []
         wanted = most if self.newest is None else SORTED
         if self.scope.roles & {"user", "assistant"}:
@@ -228,7 +226,7 @@ class Search:
 
     def _messages(self, rows: Iterable[int]) -> list[Row]:
         return self.reading.rows(
-            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no, c.agent,
+            f"""SELECT m.row, m.id, m.role, m.who, m.at, c.id AS conversation, c.no,
             substr(COALESCE(t.body, ''), -{ENDING}) AS ending FROM json_each(:rows) w
             JOIN recall_message m ON m.row = w.value LEFT JOIN recall_text t ON t.rowid = m.row
             JOIN recall_conversation c ON c.no = (m.row & {OUTPUT - 1}) >> {PLACE_BITS}""",
@@ -242,8 +240,6 @@ class Search:
         if row["role"] not in scope.roles or row["conversation"] in scope.exclude or row["id"] in scope.seen:
             return False
         if self._allowed is not None and row["no"] not in self._allowed:
-            return False
-        if scope.agent is not None and row["agent"] != scope.agent:
             return False
         if row["conversation"] == scope.current and row["id"] not in scope.archived:
             return False
