@@ -501,3 +501,17 @@ async def test_half_a_file_or_half_a_copy_is_not_left(tmp_path: Path, monkeypatc
 
     assert files(tmp_path / "attachments") == []
     assert files(tmp_path / "backups") == []
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+async def test_what_would_end_a_program_ends_no_later_write(store: SqliteStore, error: BaseException) -> None:
+    def ending(transaction: Transaction) -> None:
+        raise error
+
+    made = conversation_of(title="After it")
+    with pytest.raises(type(error)):
+        await store.write(ending)
+    with anyio.fail_after(5):
+        await store.commit([made], [changed(made)])
+
+    assert [one.title for one in await store.find(Conversation)] == ["After it"]

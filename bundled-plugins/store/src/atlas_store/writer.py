@@ -85,8 +85,8 @@ class Writer:
         try:
             with self._engine.connect() as connection:
                 result = alone.work(connection)
-        except Exception as error:  # noqa: BLE001  # the thread must outlive whatever the work raises
-            future.set_exception(error if isinstance(error, AtlasError) else explained(error))
+        except BaseException as error:  # noqa: BLE001  # the thread must outlive whatever the work raises
+            future.set_exception(_said(error))
             return
         future.set_result(result)
 
@@ -104,8 +104,8 @@ class Writer:
                     if _in_transaction(connection):
                         connection.exec_driver_sql("ROLLBACK")
                     raise
-        except Exception as error:  # noqa: BLE001  # the thread must outlive whatever one batch raises
-            said = error if isinstance(error, AtlasError) else explained(error)
+        except BaseException as error:  # noqa: BLE001  # the thread must outlive whatever one batch raises
+            said = _said(error)
             for _, future in batch:
                 if not future.done():
                     future.set_exception(said)
@@ -119,7 +119,7 @@ class Writer:
         connection.exec_driver_sql("SAVEPOINT one")
         try:
             result = work(connection)
-        except Exception as error:  # what the work raises is its caller's
+        except BaseException as error:  # what the work raises is its caller's, also what would end a program
             if isinstance(error, SQLAlchemyError) and not _in_transaction(connection):
                 raise  # SQLite has undone the whole transaction: a full disk, a damaged page
             connection.exec_driver_sql("ROLLBACK TO one")
@@ -128,6 +128,10 @@ class Writer:
             return
         connection.exec_driver_sql("RELEASE one")
         done.append((future, result))
+
+
+def _said(error: BaseException) -> BaseException:
+    return explained(error) if isinstance(error, Exception) and not isinstance(error, AtlasError) else error
 
 
 def _in_transaction(connection: Connection) -> bool:
