@@ -14,6 +14,7 @@ _FILE = (
 OWN_FILE = re.compile(rf"(?<![\w-])(?:{_FILE})")
 _OWN_PLACE = pattern("agent_config", "own_place")
 _BY_EDITING = pattern("agent_config", "by_editing")
+_SPELLED_OUT = pattern("agent_config", "spelled_out")
 _COMMAND = pattern("agent_config", "command")
 _ANOTHER = re.compile(
     r"\b(?:for|in|into) (?:the |my |our |their |his |her )?(?:text |code )?(?:editor|browser|ide|vs ?code|n?vim"
@@ -28,7 +29,7 @@ def commands(text: str) -> str:
 
 def ordered(sentence: Sentence) -> str:
     """Return what a sentence has changed of the agent, or nothing."""
-    if _BY_EDITING.search(sentence.text):
+    if _BY_EDITING.search(sentence.text) or _SPELLED_OUT.search(sentence.text):
         return "it has the agent's own configuration changed"
     places = sentence.orders("change")
     if not places:

@@ -15,8 +15,9 @@ _ARCHIVE = pattern("exfiltration", "archive")
 _OPTION = re.compile(r"(?:-i|--key|--cert|--cacert|-e)[ =]\S{1,200}")
 _URL = pattern("exfiltration", "url")
 _FILLED_IN = pattern("exfiltration", "filled_in", re.IGNORECASE)
-_EVERY_MAIL = re.compile(r"\b(?:bcc|cc)\b[^.\n]{0,80}\b(?:all|every|each|any)\b")
+_EVERY_MAIL = re.compile(r"\b(?:bcc|cc)\b[^\n]{0,80}\b(?:all|every|each|any)\b")
 _REQUEST = pattern("exfiltration", "request")
+_PASTED = pattern("exfiltration", "pasted")
 _PRIVATE = pattern("exfiltration", "private")
 _PUSH = re.compile(r"\bgit remote (?:add|set-url)\b[^\n]{0,160}\bgit push\b")
 
@@ -46,6 +47,8 @@ def _sends(line: str) -> bool:
 
 def ordered(sentence: Sentence) -> str:
     """Return what a sentence has sent out, or nothing."""
+    if _PASTED.search(sentence.text) and not sentence.has("negated"):
+        return "it has private things written where others read them"
     places = sentence.orders("send")
     if _REQUEST.search(sentence.text):
         places = places or [0]

@@ -15,6 +15,8 @@ MARKUP = pattern("injection", "markup", re.MULTILINE)
 PHRASES = pattern("injection", "phrases")
 _COMMENT = re.compile(r"<!--(.{0,400}?)-->", re.DOTALL)
 _ADDRESSED = re.compile(r"\b(?:ai|assistant|agent|llm|model|you|your|ignore|visit|must)\b")
+# "The song is called Forget Everything.": a name that ends its sentence.
+_TITLE = re.compile(r"\b(?:is|are|was) (?:called|titled|entitled|named) [^.,;:\n]{1,40}(?=[.!?]?\s{0,3}(?:\n|$))")
 _SPEAKER = pattern("injection", "speaker", re.MULTILINE)
 
 
@@ -22,7 +24,7 @@ def injection(text: str) -> str:
     """Return what an injected text would do, or nothing. ``text`` is a reading of the whole."""
     if MARKUP.search(text):
         return "it imitates markup of a prompt or hides text"
-    if PHRASES.search(text):
+    if PHRASES.search(_TITLE.sub(" ", text)):
         return "it gives the agent orders"
     for comment in _COMMENT.finditer(text):
         if _ADDRESSED.search(comment[1]):
@@ -113,7 +115,7 @@ def _follows_these(one: Sentence) -> bool:
 
 def _plays(one: Sentence) -> bool:
     places = one.orders("pretend")
-    if any(one.words[at].text == "pretend" for at in places) and (
+    if any(one.words[at].text == "pretend" for at in places) and "pretend play" not in one.text and (
         _REHEARSED.search(one.text) is None or one.has("role")
     ):
         return True
