@@ -25,7 +25,7 @@ def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "ta
     if forget:
         said = [table("asks").common.put("gone", one, "") for one in said]
     rules = table("asks")
-    if any(_denies(one) for one in said) or (forget and any(_seeks_in_vain(one) for one in said)):
+    if any(denies(one) for one in said) or (forget and any(_seeks_in_vain(one) for one in said)):
         return "denies"
     told = [one for one in said if not is_question(one)]
     asks = [one for one in said if is_question(one) and not rules.common.has("more", one)]
@@ -41,7 +41,8 @@ def _is_short(answer: str) -> bool:
     return len(answer) <= (SHORT_WIDE_CHARS if scripts.intersection(_WIDE) else SHORT_CHARS)
 
 
-def _denies(sentence: str) -> bool:
+def denies(sentence: str) -> bool:
+    """Whether a sentence, or a part of one, says that something was not saved, or cannot be."""
     rules, nouns = table("asks"), table("claims").common
     common, text = rules.common, rules.common.put("comfort", sentence, "")
     if (
