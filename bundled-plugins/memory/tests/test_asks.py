@@ -16,7 +16,7 @@ from atlas_memory.last_word import against
 
 HERE = Path(__file__).parent
 TURN = re.compile(r"(?P<kind>[+-]) (?P<said>.+?) => (?P<answer>.+?)(?: \{(?P<tools>[\w:,]+)\})?")
-TABLES = ("claims", "asks", "skill_claims")
+TABLES = ("claims", "asks", "skill_claims", "mixed")
 
 
 def lines(file: str) -> list[str]:

@@ -45,8 +45,8 @@ def test_a_piece_of_two_entries_is_ambiguous() -> None:
         applied(Operation("replace", "x", "a"))
 
 
-def test_a_miss_names_the_closest() -> None:
-    with pytest.raises(ToolError, match=r"The closest are:\n- Has two cats\."):
+def test_a_miss_names_the_closest_in_its_first_line() -> None:
+    with pytest.raises(ToolError, match=r"The closest are: Has two cats\."):
         applied(Operation("remove", old_text="two dogs"))
 
 

@@ -238,7 +238,9 @@ async def test_an_entry_that_is_blocked_is_quoted_by_no_answer_of_the_tool(
             {"action": "add", "content": "x" * 2_150},
         ]
         said = [await remember(app, model, {"target": "memory", **one}) for one in tries]
-        shown = next(line for line in said[0].splitlines() if "[BLOCKED: " in line).removeprefix("- ")
+        shown = (
+            said[0][said[0].index("[BLOCKED: ") : said[0].index(" can be removed there.]")] + " can be removed there.]"
+        )
         review = await start(app, kind="review", parent=await start(app))
         said.append(await remember(app, model, {"target": "memory", "action": "remove", "old_text": shown}, review))
         (waits,) = await slot_of(app).proposals.list()

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 
 from .asks import NOTHING_ASKED, Asked
 from .languages import MEMORY, Language, lines, table
+from .mixed import claims_beside
 from .replies import take_up
 from .sentences import clauses, ends, framed, is_question, sentences
 
@@ -71,14 +72,19 @@ def _to(asked: Asked, said: Said, answer: str) -> Said:
     if asked.text and not said.named:
         return replace(said, claim="", removed=False)
     if not asked.anything:
-        return said
+        beside = said.denies and not said.claims and claims_beside(answer, named=True)
+        return replace(said, claim="remembered", named=True) if beside else said
     if asked.skill and not asked.memory and said.claim == "saved":
         return replace(said, claim="", skill=True)
     if said.claims:
         return said
     match take_up(answer, more=asked.more, forget=asked.forget and not asked.memory):
         case "denies":
-            return replace(said, denies=True)
+            removed = asked.forget and not asked.memory
+            beside = (asked.memory or removed) and claims_beside(answer, removal=removed)
+            return replace(
+                said, denies=True, claim="saved" if beside and not removed else "", removed=beside and removed
+            )
         case "takes":
             removed = asked.forget and not asked.memory
             return replace(said, claim="saved" if asked.memory else "", removed=removed, skill=asked.skill)

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas_sdk.messages import Message, TextPart, ToolResultPart
 from atlas_sdk.records import Call, Turn
-from atlas_sdk.screening import screen
+from atlas_sdk.screening import Family, screen
 from atlas_sdk.services.store import STORE
 from atlas_sdk.services.tools import TOOLS
 
@@ -25,6 +25,12 @@ _PROPOSED, _THERE = "Proposed", "Nothing to change"
 _GONE = re.compile(r"^(?:Removed|Replaced) by operation \d+: (.+(?:\n  .*)*)$", re.MULTILINE)
 """As the tool answers: what goes on in a line below is set in, so no entry can look like another one."""
 _NARROW = re.compile(r"Saved (for this (?:conversation|job))")
+_LOOKS: dict[Family, str] = {
+    "hardcoded-secret": "looked like a secret",
+    "invisible-unicode": "held invisible characters",
+}
+_ORDERS = "looked like an instruction to the agent"
+"""What the other families have in common, in words for a person."""
 _TALKS = frozenset({"questions"})
 """Plugins whose tools write nothing, though they are not for reading either."""
 
@@ -35,14 +41,17 @@ class Deeds:
 
     ``removed``: something is no longer there, by a receipt; one that was replaced is not, either.
 
-    ``missing`` is what calls of the memory's tools failed to write, for people. ``wrote`` says that another tool did
-    something, ``taught`` that it was one that remembers, such as a skill's, and ``skilled`` that a skill was saved.
+    ``missing`` is what calls of the memory's tools failed to write, for people, ``left`` what they failed to remove.
+
+    ``wrote`` says that another tool did something, ``taught`` that it was one that remembers, such as a skill's, and
+    ``skilled`` that a skill was saved.
     """
 
     kept: bool = False
     removed: bool = False
     waits: bool = False
     missing: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     wrote: bool = False
     taught: bool = False
     skilled: bool = False
@@ -59,11 +68,13 @@ async def deeds_of(slot: Slot, turn: Turn) -> Deeds:
     there = [call for call in done if _text(answers.get(call.call)).startswith(_THERE)]
     others = [call for call in calls if call.outcome == "ok" and call.plugin not in (slot.plugin, *_TALKS)]
     others = [call for call in others if not _reads(slot, call)]
+    failed = list(_failed(mine))
     return Deeds(
         kept=bool(booked or there),
         removed=any("" in digests for digests in booked.values()),
         waits=any(_text(answers.get(call.call)).startswith(_PROPOSED) for call in done),
-        missing=tuple(_missing(mine)),
+        missing=tuple(_refused(text) for text, removal in failed if not removal),
+        left=tuple(shown(text) for text, removal in failed if removal),
         wrote=bool(others),
         taught=MEMORY.backed_by(others),
         skilled=SKILL.backed_by(others),
@@ -130,22 +141,17 @@ def _text(result: ToolResultPart | None) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
-def _missing(calls: Sequence[Call]) -> Iterator[str]:
-    """Yield what failed calls were to write and no later one wrote, each once."""
+def _failed(calls: Sequence[Call]) -> Iterator[tuple[str, bool]]:
+    """Yield what failed calls were to write or to remove and no later one did, each once, and whether to remove."""
     seen: set[str] = set()
     for at, call in enumerate(calls):
         if call.outcome == "ok":
             continue
-        later = [text for other in calls[at + 1 :] if other.outcome == "ok" for text in _wanted(other.arguments)]
-        for text in _wanted(call.arguments):
+        later = [text for other in calls[at + 1 :] if other.outcome == "ok" for text, _ in _asked_for(other.arguments)]
+        for text, removal in _asked_for(call.arguments):
             if text not in seen and not any(_same(text, other) for other in later):
                 seen.add(text)
-                yield shown(text)
-
-
-def _wanted(arguments: Any) -> Iterator[str]:
-    """Yield what a call is to write: texts, and for a removal what it removes."""
-    yield from (text for text, _ in _asked_for(arguments))
+                yield text, removal
 
 
 def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
@@ -169,5 +175,9 @@ def _same(text: str, other: str) -> bool:
 
 def shown(text: str) -> str:
     if found := screen(text):
-        return f"an entry that was refused ({found.family})"  # its words may be a secret, and go to a chat
+        return f"an entry that {_LOOKS.get(found.family, _ORDERS)}"  # its words may be a secret, and go to a chat
     return f"“{text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS].rstrip() + '…'}”"
+
+
+def _refused(text: str) -> str:
+    return f"{shown(text)} and was refused" if screen(text) else shown(text)

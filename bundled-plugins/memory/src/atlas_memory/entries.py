@@ -188,7 +188,8 @@ def _closest(entries: Sequence[str], piece: str, file: str) -> str:
         return shared + SequenceMatcher(None, low[:400], other[:400], autojunk=False).ratio()
 
     named = sorted(entries, key=likeness, reverse=True)[:CLOSEST]
-    return " The closest are:\n" + "\n".join(f"- {_named(entry, file)}" for entry in named)
+    # On its line: people are shown the first of a refusal, and it broke off before them.
+    return f" The closest are: {'; '.join(_named(entry, file) for entry in named)}"
 
 
 def _named(entry: str, file: str) -> str:

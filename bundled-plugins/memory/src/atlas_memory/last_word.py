@@ -25,11 +25,13 @@ from .asks import NOTHING_ASKED, YES_CHARS, Asked, read_message
 from .claims import Said, read_answer
 from .deeds import Deeds, changes_of, deeds_of, shown
 from .kinds import MEMORY, SKILL
+from .replies import finds_nothing
 from .slot import Slot
 from .told_saves import is_told_of, named_in
 
 NOTHING = MEMORY.nothing
 NOT_REMOVED = "Nothing was removed from memory in this turn."
+NOT_SAVED, NOT_TAKEN_OUT = "Not saved to memory", "Not removed from memory"
 NO_SKILL = SKILL.nothing
 WAITS = "Nothing was written to memory in this turn: what was proposed waits for the owner's approval."
 HELD_BACK = "The answer claimed a save that did not happen, so the model answers again."
@@ -68,7 +70,7 @@ class LastWord:
         """Ask again with what was said and why it may not stand; neither enters the conversation."""
         emit(Restarted(HELD_BACK))
         tools = [one.name for one in request.tools if self._saves(one.name, why)]
-        do = "Remove" if why == NOT_REMOVED else "Write"
+        do = "Remove" if why == NOT_REMOVED or why.startswith(NOT_TAKEN_OUT) else "Write"
         way = f"{do} it with `{tools[0]}`, or correct what you said." if tools else "Correct what you said."
         told = (*request.messages, *_told(request.messages[-1], reply, f"{why} {way}"))
         try:
@@ -99,7 +101,10 @@ class LastWord:
             return ""
         if not said.named and not said.skill and not heard:
             return ""  # the end of a command is noted, and no save is claimed by that
-        return against(said, await deeds_of(self._slot, turn), owed=owed)
+        deeds = await deeds_of(self._slot, turn)
+        if deeds.left and not deeds.missing and finds_nothing(answer):
+            said = replace(said, denies=True)  # what is not there could not be removed
+        return against(said, deeds, owed=owed)
 
     async def _forged(self, turn: Turn, answer: str) -> str:
         """Return what is wrong where an answer has a line as Atlas tells saves, of what was not saved."""
@@ -172,8 +177,9 @@ def against(said: Said, deeds: Deeds, *, owed: bool) -> str:
     """
     if said.skill and not deeds.skilled:
         return NO_SKILL
-    if deeds.missing and not said.denies and (said.claims or owed):
-        return f"Not saved to memory: {', '.join(deeds.missing)}."
+    if (deeds.missing or deeds.left) and not said.denies and (said.claims or owed):
+        failed = ((NOT_SAVED, deeds.missing), (NOT_TAKEN_OUT, deeds.left))
+        return " ".join(f"{head}: {', '.join(texts)}." for head, texts in failed if texts)
     if said.removed and not (deeds.removed or deeds.taught or (deeds.wrote and not said.named)):
         return WAITS if deeds.waits else NOT_REMOVED
     if not said.claim or deeds.kept or deeds.taught or (said.claim == "saved" and deeds.wrote):

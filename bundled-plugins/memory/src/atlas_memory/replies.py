@@ -25,7 +25,7 @@ def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "ta
     if forget:
         said = [table("asks").common.put("gone", one, "") for one in said]
     rules = table("asks")
-    if any(_denies(one) for one in said) or (forget and any(_seeks_in_vain(one) for one in said)):
+    if any(denies(one) for one in said) or (forget and any(_seeks_in_vain(one) for one in said)):
         return "denies"
     told = [one for one in said if not is_question(one)]
     asks = [one for one in said if is_question(one) and not rules.common.has("more", one)]
@@ -36,12 +36,18 @@ def take_up(answer: str, *, more: bool, forget: bool = False) -> Literal["", "ta
     return "takes" if answer.strip() else ""
 
 
+def finds_nothing(answer: str) -> bool:
+    """Whether an answer says that there was nothing of what was to be removed."""
+    return any(_seeks_in_vain(one) for one in ends(list(dict.fromkeys(sentences(answer))), MOST_SENTENCES))
+
+
 def _is_short(answer: str) -> bool:
     scripts = {one.script for one in table("asks").of(answer)}
     return len(answer) <= (SHORT_WIDE_CHARS if scripts.intersection(_WIDE) else SHORT_CHARS)
 
 
-def _denies(sentence: str) -> bool:
+def denies(sentence: str) -> bool:
+    """Whether a sentence, or a part of one, says that something was not saved, or cannot be."""
     rules, nouns = table("asks"), table("claims").common
     common, text = rules.common, rules.common.put("comfort", sentence, "")
     if (
@@ -59,5 +65,6 @@ def _denies(sentence: str) -> bool:
 
 
 def _seeks_in_vain(sentence: str) -> bool:
-    common = table("asks").common
-    return any(common.has("nots", one) and common.has("seeks", one) for one in clauses(sentence))
+    common, mixed = table("asks").common, table("mixed").common
+    parts = [one for one in clauses(sentence) if common.has("nots", one) or mixed.has("nothing", one)]
+    return any(common.has("seeks", one) for one in parts)

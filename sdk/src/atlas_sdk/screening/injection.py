@@ -115,8 +115,10 @@ def _follows_these(one: Sentence) -> bool:
 
 def _plays(one: Sentence) -> bool:
     places = one.orders("pretend")
-    if any(one.words[at].text == "pretend" for at in places) and "pretend play" not in one.text and (
-        _REHEARSED.search(one.text) is None or one.has("role")
+    if (
+        any(one.words[at].text == "pretend" for at in places)
+        and "pretend play" not in one.text
+        and (_REHEARSED.search(one.text) is None or one.has("role"))
     ):
         return True
     if places and one.near(places, "role", after=8):
