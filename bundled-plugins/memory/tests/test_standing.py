@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from atlas_memory.checks import ACKNOWLEDGE, checks
+from atlas_memory.checks import checks
+from atlas_memory.standing import ACKNOWLEDGE
 from atlas_sdk.checks import Finding
 from atlas_sdk.homes import Home
 
@@ -64,6 +65,7 @@ async def test_a_file_that_cannot_be_read_is_not_called_an_edit(
         said = (await ask(app, "memory.acknowledge"))["said"]
 
     assert "cannot be read" in found.said
+    assert "written" not in found.said  # nothing tried to
     assert ACKNOWLEDGE not in found.said
     assert said == []
 

@@ -82,10 +82,10 @@ async def changes_of(slot: Slot, turn: Turn) -> list[Change]:
     done = [call for call in calls if call.outcome == "ok"]
     booked = await receipts.of_calls(store, [call.id for call in done]) if done else {}
     return [
-        Change(_shown(text), removed)
+        Change(shown(text), removed)
         for call in done
         if call.id in booked
-        for text, removed in _asked_for(call.arguments)
+        for text, removed in asked_for(call.arguments)
         if not removed or "" in booked[call.id]
     ]
 
@@ -111,15 +111,15 @@ def _missing(calls: Sequence[Call]) -> Iterator[str]:
         for text in _wanted(call.arguments):
             if text not in seen and not any(_same(text, other) for other in later):
                 seen.add(text)
-                yield _shown(text)
+                yield shown(text)
 
 
 def _wanted(arguments: Any) -> Iterator[str]:
     """Yield what a call is to write: texts, and for a removal what it removes."""
-    yield from (text for text, _ in _asked_for(arguments))
+    yield from (" ".join(text.split()) for text, _ in asked_for(arguments))
 
 
-def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
+def asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
     """Yield the texts of a call, and of each whether it is what is to be removed."""
     given = arguments if isinstance(arguments, dict) else {}
     listed = given.get("operations")
@@ -128,7 +128,7 @@ def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
             written = one.get("content") or one.get("new_text") or one.get("value")
             text = written or one.get("old_text")
             if isinstance(text, str) and text.strip():
-                yield " ".join(text.split()), not written
+                yield text.strip(), not written
 
 
 def _same(text: str, other: str) -> bool:
@@ -137,7 +137,9 @@ def _same(text: str, other: str) -> bool:
     return text == other or (smaller > 0 and len(first & second) >= SAME_SHARE * smaller)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return an entry as people may be shown it, in one line."""
+    text = " ".join(text.split())
     if found := screen(text):
         return f"an entry that was refused ({found.family})"  # its words may be a secret, and go to a chat
     return f"“{text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS].rstrip() + '…'}”"
