@@ -76,6 +76,7 @@ def test_proposals_say_what_leaves_and_whose_it_is(terminal: Terminal) -> None:
         "  - Old.",
         "  + New.",
         "  It can no longer apply: It no longer fits. Drop it with: atlas memory discard p1",
+        "Apply one with: atlas memory approve ID. Drop one with: atlas memory discard ID.",
     ]
     assert json.loads(run(terminal, "proposals", "--json")) == [PROPOSAL]
 

@@ -20,6 +20,7 @@ _WITH_YES = "Erasing cannot be undone; add --yes."
 _WITH_YES_UNLEARNED = (
     "There is nothing to erase; to keep it from being learned from what was said until now, add --yes."
 )
+APPROVE = "Apply one with: atlas memory approve ID. Drop one with: atlas memory discard ID."
 Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it, or how it begins.")]
 
 
@@ -82,8 +83,7 @@ def proposals(context: typer.Context, json: Json = False) -> None:
             print(one_line(f"  It waits: {row['note']}"))
         if row["why"]:
             print(one_line(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}"))
-    if not rows:
-        print("No proposals wait.")
+    print(APPROVE if rows else "No proposals wait.")
 
 
 def _whose(row: dict[str, Any]) -> str:
