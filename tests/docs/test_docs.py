@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from atlas_docs.pages import all_pages, page_named
+from atlas_docs.pages import all_pages, page_named, search
 from atlas_kernel.cli import VERSION, tree
 from atlas_kernel.discovery import discover
 from atlas_sdk.sections import CORE_SECTIONS
@@ -251,3 +251,10 @@ def test_the_reference_is_what_the_code_says(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sys, "argv", ["gen_docs.py", "--check"])
 
     assert module.main() == 0
+
+
+def test_a_search_shows_first_what_is_named_after_it() -> None:
+    (page, heading, _), *more = search(["forget"], all_pages())
+
+    assert (page.name, heading) == ("guides/memory", "Forgetting")
+    assert "guides/channels" in {one.name for one, _, _ in more}

@@ -355,6 +355,16 @@ def test_half_a_character_is_taken_as_unreadable(atlas: AtlasHome, model: Any) -
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells whose a process is")
+def test_a_chat_in_which_nothing_was_said_leaves_no_conversation(atlas: AtlasHome, model: Any) -> None:
+    model([])
+    left = atlas.run("chat", stdin="")
+    listed = atlas.run("chat", "--list")
+
+    assert left.returncode == 0
+    assert "To go on" not in left.stderr
+    assert listed.stdout == ""
+
+
 def test_what_a_crash_leaves_of_a_command_is_ended_by_the_next_start(atlas: AtlasHome, model: Any) -> None:
     model([Reply(calls=(call("run_command", {"command": "setsid sleep 61.25 & sleep 61.25"}),)), say("Unused.")])
 

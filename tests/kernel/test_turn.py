@@ -92,8 +92,8 @@ async def test_calls_that_only_read_run_side_by_side(open_home: OpenHome, probe:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ('{"text": 5}', "must be string"),
-        ("{}", "must contain"),
+        ('{"text": 5}', "text must be a string."),
+        ("{}", "The argument 'text' is missing."),
         ("[]", "not a JSON object"),
         ("{broken", "not a JSON object"),
     ],

@@ -86,7 +86,7 @@ def ended(cause: str = "m1", state: str = "done", id: str = "t1", **more: Any) -
 
 def said(server: Any, screen: Any = None) -> ExitCode:
     talk = Talk(server, screen or KeptScreen())
-    talk.begin({})
+    talk.begin({"id": HERE})
     return talk.say("Hello.")
 
 
@@ -203,12 +203,24 @@ def test_an_answer_that_came_too_late_is_said() -> None:
 def test_each_message_has_an_id_of_its_own() -> None:
     server = ScriptedServer(ended(), ended())
     talk = Talk(server, KeptScreen())  # type: ignore[arg-type]  # as much of a client as it uses
-    talk.begin({})
+    talk.begin({"id": HERE})
     talk.say("a")
     talk.say("a")
     ids = [params["client_id"] for method, params in server.asked if method == "message.send"]
 
     assert len(set(ids)) == 2
+
+
+def test_a_new_conversation_is_created_with_its_first_message() -> None:
+    server = ScriptedServer(ended(), ended())
+    talk = Talk(server, KeptScreen())  # type: ignore[arg-type]  # likewise
+    talk.begin({"id": HERE})
+    before = [method for method, _ in server.asked]
+    talk.say("a")
+    talk.say("b")
+
+    assert before == []
+    assert [method for method, _ in server.asked] == ["conversation.create", "message.send", "message.send"]
 
 
 def test_going_on_with_the_last_needs_one() -> None:
@@ -339,7 +351,7 @@ def test_news_between_turns_is_shown_at_once_and_the_rest_waits_for_the_next_tur
     server = ScriptedServer(event("text.streamed", text="Hi"), event("notice.given", text="Look."), None, ended())
     screen = KeptScreen()
     talk = Talk(server, screen)
-    talk.begin({})
+    talk.begin({"id": HERE})
     talk.drain()
     before = list(screen.shown)
     talk.say("Hello.")

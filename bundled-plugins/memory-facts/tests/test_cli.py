@@ -20,6 +20,7 @@ from atlas_memory_facts.facts import Source
 from atlas_memory_facts.outcome import cost
 from atlas_memory_facts.scopes import OWNER, Who
 from atlas_sdk.errors import ExitCode, MisuseError, NotFoundError
+from atlas_sdk.services.conversations import CONVERSATIONS, ConversationChange
 from atlas_sdk.services.store import STORE
 from atlas_sdk.testing.model_script import Failure, Reply, ScriptedUsage
 
@@ -74,9 +75,11 @@ async def test_a_review_says_what_it_did_in_each_conversation(opened: OpenApp, m
         await turn(app, here, "Hi.")
         failed = await run(app, "review", "--now", "--json")
 
-    assert waiting.stdout == f"{here} (main): reviews are off; --now reviews it all the same.\n"
+    assert (
+        waiting.stdout == "“I live in Porto. Call me boss.” (main): reviews are off; --now reviews it all the same.\n"
+    )
     assert done.stdout.startswith(
-        f"{here} (main): 1 message read, 1 added.\n"
+        "“I live in Porto. Call me boss.” (main): 1 message read, 1 added.\n"
         "  added: Lives in Porto. (identity)\n"
         "  not kept: 'key' (context): It holds a secret"
     )
@@ -101,7 +104,7 @@ async def test_what_was_replaced_and_archived_is_said(opened: OpenApp, model: Mo
         done = await run(app, "review", "--now", "--conversation", "last")
 
     assert done.stdout == (
-        f"{here} (main): 1 message read, 1 replaced, 1 archived.\n"
+        "“I moved to Lisbon, and drink coffee.” (main): 1 message read, 1 replaced, 1 archived.\n"
         "  archived: Likes tea. (preference)\n"
         "  replaced: Lives in Porto. → Lives in Lisbon. (identity)\n"
     )
@@ -117,9 +120,9 @@ async def test_it_says_when_more_is_left_to_read(opened: OpenApp, model: Model) 
         said = [(await run(app, "review", "--now")).stdout for _ in range(2)]
 
     assert said == [
-        f"{here} (main): 1 message read, nothing to save.\n"
+        "“Hi.” (main): 1 message read, nothing to save.\n"
         "  more is left to read: atlas memory review --now goes on, and so does the next turn there\n",
-        f"{here} (main): 1 message read, nothing to save.\n",
+        "“Hi.” (main): 1 message read, nothing to save.\n",
     ]
 
 
@@ -182,6 +185,33 @@ async def test_it_stops_where_no_model_answers(opened: OpenApp, model: Model) ->
     assert str(stopped.exception) == (
         "No model answered, so 2 conversations were left as they are. Try again: atlas memory review."
     )
+
+
+async def test_it_stops_after_three_reviews_in_a_row_that_failed(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        await talks(app, model, 6)
+        model.provider.add("I saved it!", "Nothing to save.", *["I saved it!"] * 3)
+        stopped = await run(app, "review", "--now")
+        called = len(model.asked("memory_review"))
+
+    assert called == 5
+    assert str(stopped.exception) == (
+        "3 reviews in a row failed, so 1 conversation was left as they are. "
+        "Try again later, or with another model: atlas memory review --now."
+    )
+
+
+async def test_a_conversation_is_named_by_its_title(opened: OpenApp, model: Model) -> None:
+    async with opened() as app:
+        here = await start(app)
+        model.provider.add("Good.", "Nothing to save.")
+        await turn(app, here, "I live in Porto.")
+        await app.services.need(CONVERSATIONS).change(here, ConversationChange(title="Where I live"))
+        rows = (await ask(app, "memory.unreviewed"))["conversations"]
+        done = await run(app, "review", "--now")
+
+    assert [(one["id"], one["title"]) for one in rows] == [(here, "Where I live")]
+    assert done.stdout == "“Where I live” (main): 1 message read, nothing to save.\n"
 
 
 async def test_now_that_meets_a_review_under_way_says_so_and_ends_as_busy(opened: OpenApp, model: Model) -> None:

@@ -76,6 +76,7 @@ def test_proposals_say_what_leaves_and_whose_it_is(terminal: Terminal) -> None:
         "  - Old.",
         "  + New.",
         "  It can no longer apply: It no longer fits. Drop it with: atlas memory discard p1",
+        "Apply one with: atlas memory approve ID. Drop one with: atlas memory discard ID.",
     ]
     assert json.loads(run(terminal, "proposals", "--json")) == [PROPOSAL]
 
@@ -108,7 +109,7 @@ def test_forgetting_shows_what_goes_whole_and_asks_first(terminal: Terminal) -> 
         run(terminal, "forget", "tea")
     said = run(terminal, "forget", "tea", "--yes")
 
-    assert str(asked.value) == "Nothing was erased yet. Erasing cannot be undone; add --yes."
+    assert str(asked.value) == "Nothing was changed. Erasing cannot be undone; add --yes."
     assert said.splitlines() == [
         "notes, your profile (the whole entry goes)",
         "  - Likes tea, and coffee.",
@@ -118,6 +119,41 @@ def test_forgetting_shows_what_goes_whole_and_asks_first(terminal: Terminal) -> 
         "Erased in 1 place.",
     ]
     assert terminal.asked[-1] == ("memory.forget", {"text": "tea", "conversations": False})
+
+
+def test_what_two_memories_hold_is_shown_under_both(terminal: Terminal) -> None:
+    facts = {**FOUND[0], "place": "facts", "id": "f1", "where": "facts, your profile"}
+    terminal.answers["memory.find"] = {"text": "tea", "found": [facts, FOUND[0]]}
+
+    assert run(terminal, "forget", "tea", "--yes").splitlines()[:4] == [
+        "facts, your profile (the whole entry goes)",
+        "  - Likes tea, and coffee.",
+        "notes, your profile (the whole entry goes)",
+        "  - Likes tea, and coffee.",
+    ]
+
+
+@pytest.mark.parametrize("found", [[], FOUND[1:]], ids=["found nowhere", "stays where it is"])
+def test_what_there_is_nothing_of_to_erase_is_kept_from_being_learned_only_with_consent(
+    terminal: Terminal, found: list[dict[str, Any]]
+) -> None:
+    terminal.answers |= {
+        "memory.find": {"text": "tea", "found": found},
+        "memory.forget": {"text": "tea", "erased": [], "left": found},
+    }
+
+    with pytest.raises(NeedsConsentError) as asked:
+        run(terminal, "forget", "tea")
+    methods = [method for method, _ in terminal.asked]
+    said = run(terminal, "forget", "tea", "--yes").splitlines()
+
+    assert str(asked.value) == (
+        "Nothing was changed. There is nothing to erase; to keep it from being learned from what was said until now, "
+        "add --yes."
+    )
+    assert methods == ["memory.find"]
+    assert said[-1] == "Nothing was erased. It is kept from being learned from what was said until now."
+    assert ("It was found nowhere." in said) == (not found)
 
 
 def test_forgetting_as_json_shows_what_would_go_and_erases_nothing(terminal: Terminal) -> None:

@@ -52,7 +52,11 @@ async def test_it_is_erased_from_memory_and_shown_where_it_stays(
         left = {one["where"].partition(",")[0] for one in done["left"]}
 
     assert profile.read_text() == "Likes tea.\n"
-    assert places == {"notes, your profile", "memory/USER.md.bak.20260101T000000", "atlas.db, instructions"}
+    assert places == {
+        "notes, your profile",
+        "memory/USER.md.bak.20260101T000000",
+        "the instructions that conversations began with",
+    }
     assert all(where.startswith("conversation ") for where in left)
     assert left_on_disk(atlas_home.folder) == []
 
@@ -339,10 +343,25 @@ def test_what_is_redacted_is_not_found_again(text: str, around: str) -> None:
     assert not phrase.is_in(said.replace(FORGOTTEN, "")) or phrase.is_in(around) or text.strip() in said
 
 
-@pytest.mark.parametrize("id", ["note-0123456789abcdef", "note-12", "fact-9x", "01a2b3c4-0000-7000-8000-0123456789ab"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"action": "add", "content": f"Collects {SECRET}."}),
+        json.dumps({"parts": [{"arguments": json.dumps({"content": f"Collects {SECRET}."})}]}),
+        json.dumps({"a": 1}) + json.dumps({"text": f"Collects {SECRET}."}),
+    ],
+    ids=["a call's arguments", "packed twice", "one behind the other"],
+)
+def test_an_excerpt_of_json_is_of_the_text_that_it_holds(text: str) -> None:
+    assert Phrase(SECRET).shown(text) == f"Collects {SECRET}."
+
+
+@pytest.mark.parametrize(
+    "id", ["note-0123456789abcdef", "note-12", "note-zzzz", "fact-9x", "01a2b3c4-0000-7000-8000-0123456789ab"]
+)
 async def test_an_id_that_nothing_has_is_an_error(opened: OpenApp, id: str) -> None:
     async with opened() as app:
-        with pytest.raises(NotFoundError, match="and no id begins so"):
+        with pytest.raises(NotFoundError, match="no id begins so, and it stands nowhere"):
             await ask(app, "memory.forget", text=id)
 
 

@@ -11,6 +11,7 @@ import pytest
 from atlas_memory.files import locked
 from atlas_memory.places import USER
 from atlas_memory.snapshot import block
+from atlas_memory.standing import ACKNOWLEDGE
 from atlas_sdk.homes import Home
 from atlas_sdk.messages import Sender, TextPart
 from atlas_sdk.services.conversations import CONVERSATIONS
@@ -303,7 +304,9 @@ async def test_the_self_check_says_once_what_differs(opened: OpenApp, model: Mod
 
     said = "memory/USER.md was changed outside Atlas: 1 entry that was saved there (last on 2026-03-02) is no longer there."
     assert found == (said,)
-    assert [one.event.text for one in events if one.event.type == "notice.given"] == [said]  # type: ignore[union-attr]
+    way = f"{said} {ACKNOWLEDGE}"
+    gone = f"{said} Gone: “Likes tea.” {ACKNOWLEDGE}"
+    assert [one.event.text for one in events if one.event.type == "notice.given"] == [way]  # type: ignore[union-attr]
     model.provider.add("Hello.", "Hello.", "Hello.")
     async with opened() as app:
         assert len(await app.services.need(STORE).events(after=0)) == len(events)
@@ -311,7 +314,7 @@ async def test_the_self_check_says_once_what_differs(opened: OpenApp, model: Mod
         for one in talks:
             await turn(app, one, "Hi.")
         told = [one.event for one in await app.services.need(STORE).events(after=0) if one.event.type == "notice.given"]
-        assert [(one.conversation, one.text) for one in told] == [(None, said), (talks[0], said)]  # type: ignore[union-attr]
+        assert [(one.conversation, one.text) for one in told] == [(None, way), (talks[0], gone)]  # type: ignore[union-attr]
         events = await app.services.need(STORE).events(after=0)
     async with opened() as app:
         await turn(app, talks[1], "Hi.")

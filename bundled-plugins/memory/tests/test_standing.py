@@ -8,10 +8,11 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas_memory.checks import ACKNOWLEDGE, checks
+from atlas_memory.checks import checks
 from atlas_memory.entries import Operation
 from atlas_memory.places import USER
 from atlas_memory.receipts import last_of_each_place
+from atlas_memory.standing import ACKNOWLEDGE
 from atlas_sdk.checks import Finding
 from atlas_sdk.homes import Home
 from atlas_sdk.memory import Receipt
@@ -121,6 +122,7 @@ async def test_a_file_that_cannot_be_read_is_not_called_an_edit(
         said = (await ask(app, "memory.acknowledge"))["said"]
 
     assert "cannot be read" in found.said
+    assert "written" not in found.said  # nothing tried to
     assert ACKNOWLEDGE not in found.said
     assert said == []
 

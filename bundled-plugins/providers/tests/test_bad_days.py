@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from atlas_providers import provider
-from atlas_providers.catalog import BUILT_IN
+from atlas_providers.catalog import BUILT_IN, Endpoint
+from atlas_providers.cli import line_of
 from atlas_providers.errors import Trouble, explain, quote, trouble_in
 from atlas_sdk.providers import ProviderError
 from atlas_sdk.testing.model_script import Failure, Reply, say
@@ -186,6 +187,24 @@ def test_a_providers_words_are_quoted_short_and_without_a_key() -> None:
 
     assert "abcdefghijk" not in said
     assert len(said) <= 201
+
+
+def test_a_key_that_was_not_sent_was_not_refused() -> None:
+    said = str(explain(Endpoint("standin", "standin", "http://127.0.0.1:1/v1"), "m", Trouble(401)))
+
+    assert said.startswith("standin asks for a key, and none was sent (401).")
+    assert "models.toml" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("standin refused the key (401).", "✗ standin  It refused the key (401)."),
+        ("The key opens it.", "✗ standin  The key opens it."),
+    ],
+)
+def test_a_check_names_a_provider_once(said: str, line: str) -> None:
+    assert line_of({"provider": "standin", "state": "refused", "said": said}, width=7) == line
 
 
 def test_a_refusal_with_no_words_still_makes_a_sentence() -> None:

@@ -90,7 +90,7 @@ async def test_the_answer_says_when_it_relaxed_and_what_waits(library: Any) -> N
 
     assert relaxed.startswith("No message holds every word")
     assert none == "No message holds any of these words."
-    assert nothing.startswith("There was no word to look for.")
+    assert nothing.startswith("There was no word to look for:")
 
 
 async def test_the_tool_is_deferred_and_read_only(library: Any) -> None:

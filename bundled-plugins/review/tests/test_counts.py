@@ -18,7 +18,7 @@ NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 
 def rows(*said: str) -> list[dict[str, Any]]:
     """Rows as stored: ``you``, ``guest``, ``photo`` (a guest's), ``notice``, each with its turn (``you@now``), or a
-    turn's reply with what it calls (``t1``, ``t1:memory``)."""
+    turn's reply with what it calls (``t1``, ``t1:memory``), or what a command replied (``t1:/``)."""
     found = []
     for one in said:
         turn, _, tool = one.partition(":")
@@ -29,6 +29,7 @@ def rows(*said: str) -> list[dict[str, Any]]:
             sender, role, turn = {"kind": "notice" if who == "notice" else "person"}, "user", within or "t"
         else:
             part = {"type": "tool_call", "name": tool} if tool else {"type": "text", "text": "x", "trust": "agent"}
+            part = {"type": "text", "text": "x", "trust": "agent", "source": "command"} if tool == "/" else part
             sender, role = {"kind": "agent"}, "assistant"
         found.append({"role": role, "turn": turn, "data": json.dumps({"sender": sender, "parts": [part]})})
     return found
@@ -41,6 +42,10 @@ def rows(*said: str) -> list[dict[str, Any]]:
         (["you"] * 9 + ["you@now"], Due(memory=True)),
         (["you"] * 10 + ["you@now"], Due()),
         (["you"] * 19 + ["you@now"], Due(memory=True)),
+        (["you"] * 9 + ["you@now", "now:/"], Due()),
+        (["you"] * 6 + ["you@c1", "c1:/", "you@c2", "c2:/", "you@c3", "c3:/", "you@now", "now"], Due()),
+        (["you"] * 8 + ["you@c1", "c1:/", "you", "you@now", "now"], Due(memory=True)),
+        (["t0"] * 9 + ["you@now", "now:/"], Due()),
         (["you"] * 9 + ["you@now"] * 3, Due(memory=True)),
         (["you"] * 9 + ["notice@now"], Due()),
         (["you"] * 10 + ["notice@now"], Due()),

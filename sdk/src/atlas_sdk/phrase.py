@@ -82,11 +82,21 @@ class Phrase:
         return self._pattern.search(text) is not None
 
     def shown(self, text: str, *, around: int = 40) -> str:
-        """Return the text's surroundings where it first stands."""
+        """Return the text's surroundings where it first stands, of JSON those in the text that it holds."""
+        if inner := self._inside(text):
+            return self.shown(inner, around=around)
         found = self._pattern.search(text)
         if found is None:
             return " ".join(text[: 2 * around].split())
         return " ".join(text[max(0, found.start() - around) : found.end() + around].split())
+
+    def _inside(self, text: str) -> str:
+        """Return the first text in which it stands where a text is JSON, or nothing."""
+        if text[:1] not in ("{", "[") or text[-1:] not in ("}", "]"):
+            return ""
+        with suppress(ValueError, RecursionError):
+            return next((said for one in _values(text) for said in self.texts(one, free=not _is_record(one))), "")
+        return ""
 
     def without(self, text: str) -> str:
         """Return a text with a mark in its place. One that is JSON itself stays JSON, also of several values."""

@@ -11,6 +11,10 @@ from .values import Json
 
 _compiled: dict[str, Callable[[Json], Json]] = {}
 _KEPT = 512
+_KINDS = {
+    "object": "an object", "array": "an array", "string": "a string", "integer": "an integer", "number": "a number",
+    "boolean": "true or false",
+}  # fmt: skip
 _SCHEMES = ("http", "https", "ftp", "file", "data", "")
 
 
@@ -41,8 +45,33 @@ def problem(schema: Json, value: Json) -> str | None:
     try:
         check(value)
     except fastjsonschema.JsonSchemaValueException as error:
-        return str(error.message).replace("data.", "", 1).replace("data must", "The arguments must", 1) + "."
+        return _said(error)
     return None
+
+
+def _said(error: Any) -> str:
+    """Return an error as a sentence: what is missing or unknown by its name, what else by where it stands."""
+    place, value, wanted = str(error.name).removeprefix("data").lstrip("."), error.value, error.rule_definition
+    inside = f" in {place}" if place else ""
+    if error.rule == "required" and isinstance(value, dict):
+        return f"{_named([one for one in wanted if one not in value], 'is missing', 'are missing')}{inside}."
+    if error.rule == "additionalProperties" and wanted is False and "patternProperties" not in error.definition:
+        known = error.definition.get("properties") or {}
+        unknown = _named([one for one in value if one not in known], "is not known", "are not known")
+        takes = f" It takes {', '.join(map(repr, known))}." if known else ""
+        return f"{unknown}{inside}.{takes}"
+    if error.rule == "enum" and place:
+        return f"{place} must be one of {', '.join(map(repr, wanted))}."
+    if error.rule == "type":
+        kinds = [wanted] if isinstance(wanted, str) else wanted
+        return f"{place or 'The whole'} must be {' or '.join(_KINDS.get(one, one) for one in kinds)}."
+    return re.sub(r"^data(?= )", "The whole", str(error.message).replace("data.", "", 1)) + "."
+
+
+def _named(names: list[str], one: str, many: str) -> str:
+    """Say something of arguments by their names."""
+    *first, last = map(repr, names)
+    return f"The arguments {', '.join(first)} and {last} {many}" if first else f"The argument {last} {one}"
 
 
 def _refuse(uri: str) -> Json:

@@ -70,10 +70,15 @@ def chat(
                 talk.await_review()
                 talk.await_title()
         except ServerError:
-            screen.leave(talk.conversation["id"])
+            _leave(talk, screen)
             raise
-        screen.leave(talk.conversation["id"])
+        _leave(talk, screen)
     raise typer.Exit(int(ExitCode.DONE))
+
+
+def _leave(talk: Talk, screen: Screen) -> None:
+    if talk.is_begun:
+        screen.leave(talk.conversation["id"])
 
 
 def _ask_line(talk: Talk, screen: Screen) -> str | None:

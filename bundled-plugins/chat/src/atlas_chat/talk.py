@@ -35,6 +35,8 @@ class Talk:
         self._client = client
         self._screen = screen
         self.conversation: dict[str, Any] = {}
+        self.is_begun = False
+        """Whether there is a conversation to go on with; until something is said in a new one there is none."""
         self._turn = ""
         self._number = 0
         self._later: deque[Notification] = deque()
@@ -42,8 +44,8 @@ class Talk:
         """Messages that the turn of what was said here put in line: their answers are awaited, too."""
 
     def begin(self, draft: dict[str, Any]) -> None:
-        """Start a conversation."""
-        self.conversation = self._client.request("conversation.create", draft)["conversation"]
+        """Prepare a conversation, which is created with the first message: an empty one is nothing to go on with."""
+        self.conversation = draft
 
     def go_on(self, id: str) -> None:
         """Go on with a conversation; ``last`` is the one most recently used."""
@@ -54,6 +56,7 @@ class Talk:
             id = found[0]["id"]
         found = self._client.request("conversation.get", {"conversation": id})
         self.conversation, self._number = found["conversation"], found.get("number", 0)
+        self.is_begun = True
 
     def catch_up(self) -> None:
         """Show what happened here since the last turn ended, such as what a review kept: nobody was told of it."""
@@ -130,6 +133,9 @@ class Talk:
 
     def say(self, text: str) -> ExitCode:
         """Say something and follow the turn; Ctrl+C stops it. Returns how it ended."""
+        if not self.is_begun:
+            self.conversation = self._client.request("conversation.create", self.conversation)["conversation"]
+            self.is_begun = True
         id = self.conversation["id"]
         accepted = self._client.request("message.send", {"conversation": id, "text": text, "client_id": new_id()})
         self._queued.clear()

@@ -16,6 +16,7 @@ from atlas_sdk.services.store import STORE, Reading, Transaction
 
 PROMPT = "prompt:"
 _SUMMARIES = "SELECT id, data FROM message WHERE id IN (SELECT json_extract(data, '$.summary') FROM checkpoint)"
+_TITLES = "SELECT id, json_extract(data, '$.title') AS title FROM conversation"
 _PROMPTS = """SELECT id, data FROM content WHERE id IN (
     SELECT json_extract(data, '$.settings.messages') FROM model_call WHERE purpose IN ('compaction', 'title')
 )"""
@@ -35,16 +36,17 @@ class Summaries:
 
         def work(reading: Reading) -> list[Trace]:
             found = []
+            titles = {row["id"]: f"{row['title'][:40]!r}" for row in reading.rows(_TITLES) if row["title"]}
             for row in reading.rows(_SUMMARIES):
                 message = Message.model_validate_json(row["data"])
                 said = message.text()
                 if message.id == text or phrase.is_in(said):
-                    where = f"the summary in conversation {message.conversation}"
+                    where = f"the summary in conversation {titles.get(message.conversation, message.conversation)}"
                     found.append(Trace(id=message.id, where=where, text=phrase.shown(said)))
             for row in reading.rows(_PROMPTS):
                 said = "\n\n".join(message.text() for message in _messages(row))
                 if phrase.is_in(said):
-                    where = "what a summary or a title was made of"
+                    where = "what a model was sent for a summary or a title"
                     found.append(Trace(id=PROMPT + row["id"], where=where, text=phrase.shown(said)))
             return found
 

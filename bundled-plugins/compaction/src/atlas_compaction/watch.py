@@ -43,6 +43,7 @@ LAST_CALL = """SELECT data FROM model_call WHERE started_at BETWEEN :since AND :
     AND purpose = 'turn' AND +state = 'done' ORDER BY started_at DESC, id DESC LIMIT 1"""
 """The plus keeps SQLite from looking by the state, which nearly every call shares."""
 TRIMMED = "Trimmed older conversation history to stay within the context window."
+TRIMMED_BY_COUNT = "Trimmed older conversation history, as the conversation had more than {most:,} messages."
 STUCK = (
     "This conversation no longer fits the model's window, and summing it up failed {failures} times: {why} Nothing is "
     "lost. Pick a model with a larger window, try /compact later, or go on in a fresh window with /clear."
@@ -112,7 +113,7 @@ class Watch:
             return
         most = self._settings.max_conversation_history
         if most and len(await self._ctx.services.need(CONVERSATIONS).path(request.conversation.id)) > most:
-            await self.attempt(request.conversation.id)
+            await self.attempt(request.conversation.id, said=TRIMMED_BY_COUNT.format(most=most))
         if not state.known:
             state.measure, state.known = await self._recorded(request.conversation), True
         measure = state.measure
@@ -165,10 +166,11 @@ class Watch:
 
     # --- one attempt --------------------------------------------------------------------------
 
-    async def attempt(self, id: str, *, hard: bool = False, refused: bool = False) -> bool:
+    async def attempt(self, id: str, *, hard: bool = False, refused: bool = False, said: str = TRIMMED) -> bool:
         """Compact unless it failed a moment ago; say whether the conversation is shorter than it was.
 
         ``hard`` says that it does not fit as it is, and ``refused`` that the provider said so, whatever the window.
+        ``said`` is what people are told once it was done.
         """
         state = self.state(id)
         seen = state.measure
@@ -183,7 +185,7 @@ class Watch:
             except (AtlasError, TimeoutError) as error:
                 await self._failed(id, state, error, hard=hard)
                 return False
-            await self._ctx.services.need(EVENTS).announce(Noticed(conversation=id, text=TRIMMED))
+            await self._ctx.services.need(EVENTS).announce(Noticed(conversation=id, text=said))
         return True
 
     async def by_hand(self, id: str, *, wish: str = "") -> Outcome:

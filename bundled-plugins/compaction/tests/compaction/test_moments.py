@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas_compaction.watch import LAST_CALL, TRIMMED
+from atlas_compaction.watch import LAST_CALL, TRIMMED, TRIMMED_BY_COUNT
 from atlas_sdk.commands import CommandHost, SlashCommand
 from atlas_sdk.events import Noticed
 from atlas_sdk.hookspecs import hookimpl
@@ -116,6 +116,7 @@ async def test_a_conversation_of_more_messages_than_are_wanted_is_compacted_with
         assert all("Always answer in French" in prompt(one) for one in brain.requests)
         assert len(await checkpoints(talk)) >= 12 // most
         assert len([one for one in whole if one.sender.kind == "person"]) == 13
+        assert set(await notices(talk)) == {TRIMMED_BY_COUNT.format(most=most)}  # the window had room
 
 
 class Changing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,11 +78,18 @@ def page_named(name: str) -> Page:
 
 
 def search(words: list[str], pages: list[Page]) -> list[tuple[Page, str, str]]:
-    """Return the sections that mention every word: page, heading, text."""
+    """Return the sections that mention every word: page, heading, text. Those whose heading names it come first."""
     low = [word.lower() for word in words]
-    return [
+    found = [
         (page, heading, text.strip())
         for page in pages
         for heading, text in page.sections()
         if all(word in f"{heading}\n{text}".lower() for word in low) and text.strip()
     ]
+    return sorted(found, key=lambda one: -_weight(low, one[0].title, one[1]))
+
+
+def _weight(words: list[str], title: str, heading: str) -> int:
+    """Return how much of what is searched for a section is named after, more than the page it is on."""
+    begins = [re.compile(rf"\b{re.escape(word)}") for word in words]
+    return sum(3 * bool(one.search(heading.lower())) + bool(one.search(title.lower())) for one in begins)

@@ -12,10 +12,12 @@ from atlas_sdk.commands import Terminal
 from atlas_sdk.errors import AtlasError, ExitCode
 from atlas_sdk.plain_text import counted, one_line, plain, plain_json
 
-from .outcome import cost, said
+from .outcome import cost, name_of, said
 
 FEW = 5
 """So many conversations are reviewed unasked on a terminal: on most days no more wait."""
+IN_A_ROW = 3
+"""A model that replied so often in a row what is no review will do so again."""
 resource = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="user_md or memory_md.")]
@@ -42,12 +44,12 @@ def review(
             _ask_first([one for one in rows if now or one["due"]])
         for number, one in enumerate(rows, 1):
             if len(rows) > 1:
-                print(one_line(f"{number} of {len(rows)}: {one['conversation']} ({one['agent']})…"), file=sys.stderr)
+                print(one_line(f"{number} of {len(rows)}: {name_of(one)}…"), file=sys.stderr)
             outcome = client.request("memory.review", {"conversation": one["id"], "now": now}, timeout=None)
             outcomes.append(outcome)
             if not json:
                 print(said(outcome), flush=True)
-            if outcome["unreachable"]:
+            if outcome["unreachable"] or _fails(outcomes):
                 break
     if took := cost(outcomes):
         print(took, file=sys.stderr)
@@ -57,11 +59,20 @@ def review(
         print("Nothing new was said since the last review.")
     if left := len(rows) - len(outcomes):
         others = counted(left, "conversation was", "conversations were")
+        if _fails(outcomes) and not outcomes[-1]["unreachable"]:
+            why = f"{IN_A_ROW} reviews in a row failed, so {others} left as they are."
+            raise AtlasError(why, hint="Try again later, or with another model: atlas memory review --now.")
         raise AtlasError(f"No model answered, so {others} left as they are.", hint="Try again: atlas memory review.")
     if any(one["how"] == "failed" for one in outcomes):
         raise typer.Exit(int(ExitCode.FAILED))
     if now and any(one["how"] == "claimed" for one in outcomes):
         raise typer.Exit(int(ExitCode.SERVER))
+
+
+def _fails(outcomes: list[dict[str, Any]]) -> bool:
+    """Whether review after review fails: each is a call that is paid for, and the next would most likely fail, too."""
+    last = outcomes[-IN_A_ROW:]
+    return len(last) == IN_A_ROW and all(one["how"] == "failed" for one in last)
 
 
 def _ask_first(rows: list[dict[str, Any]]) -> None:

@@ -82,6 +82,7 @@ class Unreviewed(BaseModel):
 
     id: str
     conversation: str
+    title: str
     agent: str
     due: bool
     tokens: int
@@ -222,6 +223,7 @@ async def _unreviewed(system: Facts, conversation: Conversation) -> Unreviewed:
     return Unreviewed(
         id=conversation.id,
         conversation=key_of(conversation),
+        title=conversation.title,
         agent=conversation.agent,
         due=not await Reviewer(system).why_not(conversation),
         tokens=takes.tokens,

@@ -33,6 +33,7 @@ class Outcome(Frozen):
     """
 
     conversation: str
+    title: str = ""
     agent: str
     owner: str = ""
     how: How
@@ -61,9 +62,14 @@ _HOW = {
 }
 
 
+def name_of(one: dict[str, Any]) -> str:
+    """Return how people know a conversation, by the JSON of it: its title, its id or chat where it has none yet."""
+    return f"{'“' + one['title'] + '”' if one['title'] else one['conversation']} ({one['agent']})"
+
+
 def said(outcome: dict[str, Any]) -> str:
     """Return what came of a review, by its JSON: a line, and one for each change."""
-    name = f"{outcome['conversation']} ({outcome['agent']})"
+    name = name_of(outcome)
     if outcome["how"] == "failed":
         return one_line(f"{name}: failed. {outcome['why']}")
     if outcome["how"] != "reviewed":

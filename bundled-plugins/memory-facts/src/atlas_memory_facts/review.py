@@ -24,7 +24,7 @@ from .admission import REVIEWED_CHARS, RefusedFactError, allow, checked, reviewe
 from .categories import CATEGORIES
 from .facts import Draft, Fact, Source
 from .operations import Add, Archive, Operation, Plan, Replace, parse
-from .outcome import Did, Outcome
+from .outcome import Did, How, Outcome
 from .reading import Batch
 from .review_prompt import SYSTEM, prompt
 from .scopes import Who, key_of, may_read
@@ -81,14 +81,14 @@ class Reviewer:
         """Review a conversation when it is due, or now when ``forced``. It raises nothing a review can fail of."""
         key = key_of(conversation)
         if conversation.origin.kind in UNREVIEWED_KINDS:
-            return Outcome(conversation=key, agent=conversation.agent, how="not_reviewed")
+            return _outcome(conversation, key, how="not_reviewed")
         if not forced and (why := await self._not_due(conversation, key)):
-            return Outcome(conversation=key, agent=conversation.agent, how=why)
+            return _outcome(conversation, key, how=why)
         now = self._ctx.clock.now()
         store = self._ctx.services.need(STORE)
         claim = await store.write(lambda transaction: claims.claim(transaction, conversation.agent, key, now))
         if not claim:
-            return Outcome(conversation=key, agent=conversation.agent, how="claimed")
+            return _outcome(conversation, key, how="claimed")
         job = _Job(conversation, key, claim)
         try:
             return await self._claimed(job)
@@ -97,7 +97,7 @@ class Reviewer:
             self._ctx.logger.warning("A memory review failed", extra={"conversation": key, "why": said})
             await store.write(lambda transaction: claims.failed(transaction, claim, self._ctx.clock.now()))
             down = isinstance(error, ProviderError | TimeoutError)
-            return Outcome(conversation=key, agent=conversation.agent, how="failed", why=said, unreachable=down)
+            return _outcome(conversation, key, how="failed", why=said, unreachable=down)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await store.write(lambda transaction: claims.let_go(transaction, claim))
@@ -126,7 +126,7 @@ class Reviewer:
     async def _claimed(self, job: _Job) -> Outcome:
         store = self._ctx.services.need(STORE)
         material = await store.read(lambda view: self._material(view, job.conversation, job.key))
-        batch, outcome = material.batch, Outcome(conversation=job.key, agent=job.conversation.agent, how="nothing_new")
+        batch, outcome = material.batch, _outcome(job.conversation, job.key, how="nothing_new")
         if not batch.messages:
             await store.write(lambda transaction: claims.let_go(transaction, job.claim, last_message=batch.last))
             return outcome
@@ -239,6 +239,12 @@ class Reviewer:
                 did.append(Did(how="added", text=draft.value, category=draft.category))
         claims.done(transaction, job.claim, last_message=material.batch.last, behind=material.batch.behind, now=now)
         return tuple(ids), tuple(did), tuple(refused)
+
+
+def _outcome(conversation: Conversation, key: str, *, how: How, why: str = "", unreachable: bool = False) -> Outcome:
+    """Return what came of a review in which nothing was changed."""
+    agent, title = conversation.agent, conversation.title
+    return Outcome(conversation=key, title=title, agent=agent, how=how, why=why, unreachable=unreachable)
 
 
 def _source(batch: Batch, job: _Job) -> Source:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from atlas_sdk.checks import Check, Finding
 
 from .slot import Slot
-from .standing import standing
-
-ACKNOWLEDGE = "If you edited it yourself, it is right as it is: atlas memory acknowledge says so."
+from .standing import ACKNOWLEDGE, standing
 
 
 def checks(slot: Slot) -> list[Check]:
@@ -31,5 +29,5 @@ def checks(slot: Slot) -> list[Check]:
 
     return [
         Check("memory.there", "A memory system is in use", there),
-        Check("memory.kept", "What was saved is still there", kept),
+        Check("memory.kept", "What was saved to memory", kept),
     ]

@@ -16,6 +16,11 @@ memory = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_a
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_SHOWN = 10
 """So many texts are shown of one place; of what goes whole, every one."""
+_WITH_YES = "Erasing cannot be undone; add --yes."
+_WITH_YES_UNLEARNED = (
+    "There is nothing to erase; to keep it from being learned from what was said until now, add --yes."
+)
+APPROVE = "Apply one with: atlas memory approve ID. Drop one with: atlas memory discard ID."
 Id = Annotated[str, typer.Argument(help="As atlas memory proposals shows it, or how it begins.")]
 
 
@@ -78,8 +83,7 @@ def proposals(context: typer.Context, json: Json = False) -> None:
             print(one_line(f"  It waits: {row['note']}"))
         if row["why"]:
             print(one_line(f"  It can no longer apply: {row['why']} Drop it with: atlas memory discard {row['id']}"))
-    if not rows:
-        print("No proposals wait.")
+    print(APPROVE if rows else "No proposals wait.")
 
 
 def _whose(row: dict[str, Any]) -> str:
@@ -153,14 +157,14 @@ def forget(
             if not found["found"]:
                 print("It was found nowhere.")
             _show(found["found"], conversations)
-        if todo and not yes:
+        if not yes:
             if json or not sys.stdin.isatty():
                 if json:
                     _print(found)
-                raise NeedsConsentError("Nothing was erased yet.", hint="Erasing cannot be undone; add --yes.")
-            if not typer.confirm(f"Erase it in {counted(len(todo), 'place')}? This cannot be undone."):
+                raise NeedsConsentError("Nothing was changed.", hint=_WITH_YES if todo else _WITH_YES_UNLEARNED)
+            # Also where nothing is to be erased: what stays, or is said later, would not be learned any more.
+            if not typer.confirm(_question(len(todo))):
                 raise typer.Exit(int(ExitCode.FAILED))
-        # Also where nothing is to be erased: what stays in a conversation is not to be learned again from there.
         done = client.request("memory.forget", {"text": text, "conversations": conversations}, timeout=None)
     shown = {one["where"] for one in found["found"]}
     if json:
@@ -169,8 +173,14 @@ def forget(
     _show([one for one in done["left"] if one["where"] not in shown], conversations)
     if todo:
         print(one_line(f"Erased in {counted(len(done['erased']), 'place')}."))
-    elif found["found"]:
-        print("Nothing was erased. It is not learned again from where it was said.")
+    else:
+        print("Nothing was erased. It is kept from being learned from what was said until now.")
+
+
+def _question(places: int) -> str:
+    if places:
+        return f"Erase it in {counted(places, 'place')}? This cannot be undone."
+    return "There is nothing to erase. Keep it from being learned from what was said until now?"
 
 
 def _goes(found: dict[str, Any], conversations: bool) -> bool:
@@ -178,16 +188,16 @@ def _goes(found: dict[str, Any], conversations: bool) -> bool:
 
 
 def _show(found: list[dict[str, Any]], conversations: bool) -> None:
-    """Say each place once, with the texts that stand there and were not shown before: an entry whole, as it goes."""
+    """Say each place once, with the texts that stand there and were not shown before; an entry always, as it goes."""
     places: dict[str, list[dict[str, Any]]] = {}
     for one in found:
         places.setdefault(f"{one['where']}{_note(one, conversations)}", []).append(one)
     seen: set[str] = set()
     for line, held in places.items():
         print(one_line(line if len(held) == 1 else f"{line}, {counted(len(held), 'place')}"))
-        new = dict.fromkeys(one["text"] for one in held if one["text"] and one["text"] not in seen)
-        seen |= new.keys()
         whole = {one["text"] for one in held if one.get("whole")}
+        new = dict.fromkeys(one["text"] for one in held if one["text"] and one["text"] not in seen - whole)
+        seen |= new.keys()
         shown = [text for at, text in enumerate(new) if text in whole or at < MOST_SHOWN]
         for text in shown:
             print(one_line(f"  - {' '.join(text.split())}"))

@@ -118,9 +118,9 @@ async def changes_of(slot: Slot, turn: Turn) -> list[Change]:
 def _changes(call: Call, answer: str) -> Iterator[Change]:
     """Yield what a call changed. What went is in its answer alone: it asked with a piece of it."""
     narrow = found[1] if (found := _NARROW.match(answer)) else ""
-    for text, removed in _asked_for(call.arguments):
+    for text, removed in asked_for(call.arguments):
         if not removed:
-            yield Change(text, removed=False, narrow=narrow)
+            yield Change(" ".join(text.split()), removed=False, narrow=narrow)
     for gone in _GONE.findall(answer):
         yield Change(" ".join(gone.split()), removed=True)
 
@@ -147,14 +147,14 @@ def _failed(calls: Sequence[Call]) -> Iterator[tuple[str, bool]]:
     for at, call in enumerate(calls):
         if call.outcome == "ok":
             continue
-        later = [text for other in calls[at + 1 :] if other.outcome == "ok" for text, _ in _asked_for(other.arguments)]
-        for text, removal in _asked_for(call.arguments):
+        later = [text for other in calls[at + 1 :] if other.outcome == "ok" for text, _ in asked_for(other.arguments)]
+        for text, removal in asked_for(call.arguments):
             if text not in seen and not any(_same(text, other) for other in later):
                 seen.add(text)
                 yield text, removal
 
 
-def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
+def asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
     """Yield the texts of a call, and of each whether it is what is to be removed."""
     given = arguments if isinstance(arguments, dict) else {}
     listed = given.get("operations")
@@ -164,7 +164,7 @@ def _asked_for(arguments: Any) -> Iterator[tuple[str, bool]]:
             removes = one.get("action") == "remove" or not written  # whatever else it was given
             text = one.get("old_text") if removes else written
             if isinstance(text, str) and text.strip():
-                yield " ".join(text.split()), removes
+                yield text.strip(), removes
 
 
 def _same(text: str, other: str) -> bool:
@@ -174,6 +174,8 @@ def _same(text: str, other: str) -> bool:
 
 
 def shown(text: str) -> str:
+    """Return an entry as people may be shown it, in one line."""
+    text = " ".join(text.split())
     if found := screen(text):
         return f"an entry that {_LOOKS.get(found.family, _ORDERS)}"  # its words may be a secret, and go to a chat
     return f"“{text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS].rstrip() + '…'}”"

@@ -45,9 +45,18 @@ def read_text(file: Path) -> str | None:
         raise _unreadable(file, error.strerror or str(error)) from error
 
 
+def read_to_write(file: Path) -> str | None:
+    """Return a file's text as ``read_text`` does, for a write that is given up where it cannot be read."""
+    try:
+        return read_text(file)
+    except UnreadableError as error:
+        said = f"{error.message.rstrip('.')}, so it was not written."
+        raise UnreadableError(said, hint=error.hint, code=error.code) from error
+
+
 def _unreadable(file: Path, why: str) -> UnreadableError:
     return UnreadableError(
-        f"{file} exists but cannot be read right now ({why}), so it was not written.",
+        f"{file} exists but cannot be read right now ({why}).",
         hint="Close the program that holds it, or save it as UTF-8.",
         code="memory_unreadable",
     )

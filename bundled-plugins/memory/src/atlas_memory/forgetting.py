@@ -29,7 +29,7 @@ from .redaction import Conversations, Instructions
 if TYPE_CHECKING:
     from .slot import Slot
 
-_ID = re.compile(r"(?:note|fact)-(?=[a-z]*\d)[0-9a-z]+|[0-9a-f]{8}-[0-9a-f-]+")
+_ID = re.compile(r"(?:note|fact)-[0-9a-z]+|[0-9a-f]{8}-[0-9a-f-]+")
 """What an id of something known looks like, or its beginning: nobody has such a word forgotten that stands nowhere."""
 
 
@@ -89,7 +89,7 @@ async def _asked(slot: Slot, text: str, *, again: bool = False) -> tuple[str, tu
         begin = sum(one.id.startswith(text) for _, one in known)
         ids = counted(begin, "id begins so", "ids begin so") if begin else "no id begins so"
         raise NotFoundError(
-            f"Nothing that is known has the id {text!r}, and {ids}.",
+            f"Nothing that is known has the id {text!r}, {ids}, and it stands nowhere as a text.",
             hint="Give a whole id: atlas memory list shows them.",
         )
     found += [

@@ -24,7 +24,7 @@ from atlas_sdk.tools import ToolError
 from atlas_sdk.whole_file import write_whole
 
 from .entries import Applied, NotKeptError, Operation, apply, cut, normal, parse, render, size
-from .files import UnreadableError, cannot_write, leftovers, locked, read_text, set_aside
+from .files import UnreadableError, cannot_write, leftovers, locked, read_text, read_to_write, set_aside
 from .guidance import GUIDANCE
 from .places import MAIN, Place, every_place, has_memory, notes_of, place_of
 from .places import USER as USER_PLACE
@@ -134,7 +134,7 @@ class Notes:
     def check(self, place: Place, operations: Sequence[Operation]) -> Applied:
         """Apply operations to a copy of what is on disk, as a write would."""
         file = place.file(self._home)
-        text = read_text(file) or ""
+        text = read_to_write(file) or ""
         entries = parse(text)
         self._guard(place, file, text, entries, operations)
         applied = apply(entries, operations, self._limit(place, entries), file=place.name)
@@ -146,7 +146,7 @@ class Notes:
     ) -> Written:
         file = place.file(self._home)
         with locked(file):
-            text = read_text(file) or ""
+            text = read_to_write(file) or ""
             entries = parse(text)
             if still is not None:
                 still(entries)

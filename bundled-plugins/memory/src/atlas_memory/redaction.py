@@ -231,15 +231,17 @@ def _traces(table: str, key: Any, data: Any, phrase: Phrase, titles: dict[str, s
         text = phrase.shown(next((one for one in texts if one not in kept), texts[0]))
         yield Trace(id=f"{table}:{key}", where=where, text=text, asked=not _is_summary(data))
     if kept:
-        yield Trace(id=f"kept:{table}:{key}", where=f"{where}, {_WORKS}", text=kept[0], stays=_WORKS_BY)
+        yield Trace(id=f"kept:{table}:{key}", where=f"{where}, {_WORKS}", text=phrase.shown(kept[0]), stays=_WORKS_BY)
 
 
 def _of_content(id: str, said: str, phrase: Phrase) -> Iterator[Trace]:
     after = phrase.without(said)
     if after != said:
-        yield Trace(id=id, where="atlas.db, instructions", text=phrase.shown(said))
+        yield Trace(id=id, where="the instructions that conversations began with", text=phrase.shown(said))
     if left := phrase.held_in(after):
-        yield Trace(id=f"kept:{id}", where=f"atlas.db, lists of tools, {_WORKS}", text=left, stays=_TOOLS)
+        yield Trace(
+            id=f"kept:{id}", where=f"the lists of tools that models were given, {_WORKS}", text=left, stays=_TOOLS
+        )
 
 
 def _once(traces: Sequence[Trace]) -> list[Trace]:
@@ -282,7 +284,7 @@ def _title(row: Any) -> str:
 def _where(table: str, data: Any, titles: dict[str, str]) -> str:
     id = data["id"] if table == "conversation" else data.get("conversation")
     kind = {"event": "events", "call": "calls", "model_call": "model calls"}.get(table, f"{table}s")
-    return f"conversation {titles[id]}, {kind}" if id in titles else f"atlas.db, {kind}"
+    return f"conversation {titles[id]}, {kind}" if id in titles else f"{kind} of no conversation"
 
 
 def _is_summary(data: Any) -> bool:

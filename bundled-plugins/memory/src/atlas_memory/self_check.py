@@ -23,5 +23,7 @@ class SelfCheck:
         slot, conversation = self._slot, request.conversation
         said = request.message.sender.kind == "person" and conversation.origin.kind in _TALKS
         if slot.untold and said and not await slot.guests_read(conversation):
-            await slot.tell_differences(conversation.id)
+            from .missing import missing  # with what reads the books, which a start need not
+
+            await slot.tell_differences(conversation.id, await missing(slot))
         return await go(request)

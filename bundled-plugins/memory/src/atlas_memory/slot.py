@@ -32,7 +32,7 @@ from .proposals import Proposals
 from .settings import MemorySettings
 from .soul import Soul
 from .sources import Sources
-from .standing import acknowledge, standing
+from .standing import ACKNOWLEDGE, acknowledge, standing
 from .tombstones import Tombstones
 
 FORGOTTEN = (
@@ -59,6 +59,8 @@ class Slot:
         self.soul = Soul(ctx.home, lambda: ctx.data_folder, ctx.logger)
         self.differences: tuple[str, ...] = ()
         """What the self-check of this start found."""
+        self.edited = False
+        """Whether an edit by hand is among it, which the owner may acknowledge."""
         self.untold = False
         """Whether no conversation was told of it yet."""
         self.began = datetime.min.replace(tzinfo=UTC)
@@ -195,7 +197,8 @@ class Slot:
 
     async def _compare(self, found: MemorySystem) -> None:
         store = self.services.need(STORE)
-        self.differences = (await standing(self, found)).said
+        now = await standing(self, found)
+        self.differences, self.edited = now.said, bool(now.edited)
         for said in self.differences:
             self.ctx.logger.warning("Memory differs from what was acknowledged", extra={"said": said})
         told = self.ctx.data_folder / "differences-told"
@@ -203,17 +206,28 @@ class Slot:
         before = await anyio.to_thread.run_sync(_read, told)
         if text != before:
             # Doctor says it for as long as it is so; the user is told of it once.
-            await store.commit([], [Noticed(text=said) for said in self.differences])
+            await store.commit([], [Noticed(text=said) for said in self._notices()])
             await anyio.to_thread.run_sync(write_whole, told, text)
         self.untold = bool(text) and text != await anyio.to_thread.run_sync(_read, self._heard)
 
-    async def tell_differences(self, conversation: str) -> None:
-        """Say in a conversation what the self-check found, once: who talks there sees no notice of the home's."""
+    async def tell_differences(self, conversation: str, missing: Sequence[str]) -> None:
+        """Say in a conversation what the self-check found, once: who talks there sees no notice of the home's.
+
+        ``missing`` are entries that are gone. They stand in the conversation alone, where ``forget`` finds them.
+        """
         self.untold = False
         text = "\n".join(self.differences)
-        notices = [Noticed(conversation=conversation, text=said) for said in self.differences]
+        notices = [Noticed(conversation=conversation, text=said) for said in self._notices(missing)]
         await self.services.need(STORE).commit([], notices)
         await anyio.to_thread.run_sync(write_whole, self._heard, text)
+
+    def _notices(self, missing: Sequence[str] = ()) -> list[str]:
+        """Return the sentences, the last of which, of an edit, ends with the way out."""
+        if not self.differences:
+            return []
+        *before, last = self.differences
+        gone = [f"Gone: {', '.join(missing)}"] if missing else []
+        return [*before, " ".join([last, *gone, *([ACKNOWLEDGE] if self.edited else [])])]
 
     @property
     def _heard(self) -> Path:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .slot import Slot
 
 
+ACKNOWLEDGE = "If you edited it yourself, it is right as it is: atlas memory acknowledge says so."
+
+
 @dataclass(frozen=True)
 class Standing:
     """Sentences: ``edited`` is right where the user did it, ``wrong`` is to be mended either way."""
@@ -41,12 +44,16 @@ async def acknowledge(slot: Slot, found: MemorySystem) -> tuple[str, ...]:
     """Take what is there as it is: the receipts that differ go. Return the sentences that are said no more."""
     edited = (await standing(slot, found)).edited
     if edited:
-        store = slot.services.need(STORE)
-        kept = await receipts.last_of_each_place(store, found.name)
-        differing = await _differing(found, kept, frozenset(await slot.unread(found.name)))
-        await receipts.drop_places(store, found.name, [one.place for one in differing])
+        places = [one.place for one in await differing(slot, found)]
+        await receipts.drop_places(slot.services.need(STORE), found.name, places)
         slot.differences, slot.untold = (), False
     return edited
+
+
+async def differing(slot: Slot, found: MemorySystem) -> list[Receipt]:
+    """Return the receipts that what is there differs from, the oldest first."""
+    kept = await receipts.last_of_each_place(slot.services.need(STORE), found.name)
+    return await _differing(found, kept, frozenset(await slot.unread(found.name)))
 
 
 async def _differing(found: MemorySystem, kept: Sequence[Receipt], unread: frozenset[str]) -> list[Receipt]:

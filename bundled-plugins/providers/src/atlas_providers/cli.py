@@ -43,8 +43,15 @@ def check(
     else:
         width = max(len(row["provider"]) for row in rows)
         for row in rows:
-            print(plain(f"{MARKS[row['state']]} {row['provider']:<{width}}  {row['said']}"))
+            print(plain(line_of(row, width=width)))
     raise typer.Exit(exit_code(rows))
+
+
+def line_of(row: dict[str, str], *, width: int) -> str:
+    """Return a check as a line: the sentence is without the name that stands before it."""
+    provider, said = row["provider"], row["said"]
+    said = f"It{said[len(provider) :]}" if said.lower().startswith(f"{provider.lower()} ") else said
+    return f"{MARKS[row['state']]} {provider:<{width}}  {said}"
 
 
 def exit_code(rows: list[dict[str, str]]) -> ExitCode:

@@ -92,13 +92,11 @@ def explain(endpoint: Endpoint, model: str, trouble: Trouble) -> ProviderError:
             f"Add credit or wait for it to come back{at(endpoint)}.",
         )
     if status in (400, 401, 403) and _is_key(status, text):
-        return error(
-            "key",
-            f"{name} refused the key ({status}).",
-            f"Make a new one{at(endpoint)} and store it again: atlas secrets set {endpoint.key_name}."
-            if endpoint.key_name
-            else "Its server asks for a key: name one in models.toml.",
-        )
+        if not endpoint.key_name:
+            hint = 'Store one with atlas secrets set NAME, and write key = "NAME" at this provider in models.toml.'
+            return error("key", f"{name} asks for a key, and none was sent ({status}).", hint)
+        hint = f"Make a new one{at(endpoint)} and store it again: atlas secrets set {endpoint.key_name}."
+        return error("key", f"{name} refused the key ({status}).", hint)
     if status == 403:
         return error("request", f"{name} refused the request: {said}", "Pick another model, or see its account page.")
     if status == 404 or re.search(r"model[ _:`].*(not.found|does not exist)|not a valid model|model_not_found", text):

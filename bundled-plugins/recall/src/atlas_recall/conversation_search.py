@@ -182,7 +182,7 @@ def said(answer: Answer) -> str:
     """Say in a sentence or two what the search did and could not do."""
     found, waiting = answer.found, answer.state.waiting
     if not answer.query.alternatives:
-        text = "There was no word to look for. Name at least one that is to be there."
+        text = "There was no word to look for: query needs at least one that is to be there."
     elif not answer.around:
         text = "No message holds any of these words." if not answer.titled else "No message holds these words."
     elif found.relaxed:

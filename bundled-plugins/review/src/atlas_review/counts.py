@@ -12,6 +12,8 @@ from atlas_sdk.messages import Message
 EVERY = 10
 """Messages, or calls of the model, from one review to the next."""
 SKILL_TOOL = "skill_manage"
+COMMAND = "command"
+"""The source of what a slash command answers. One that asks the model, as a skill does, answers nothing itself."""
 ROWS = (
     "SELECT role, turn, data FROM message "
     "WHERE conversation = :conversation AND NOT queued AND role != 'tool' "
@@ -52,6 +54,8 @@ class Counts:
         """Count a message that a turn took up, or that the agent said."""
         if message.role == "user" and message.sender.kind == "person":
             self.said(message.turn or "", guest=any(getattr(part, "trust", "") == "guest" for part in message.parts))
+        elif message.role == "assistant" and any(getattr(part, "source", "") == COMMAND for part in message.parts):
+            self.commanded(message.turn or "")
         elif message.role == "assistant" and message.sender.kind == "agent":
             self.replied(message.turn or "", [call.name for call in message.calls()], memory_tools)
 
@@ -62,6 +66,11 @@ class Counts:
             self._in(turn)
             self.messages += 1
             self.turn_messages += 1
+
+    def commanded(self, turn: str) -> None:
+        """Take back what was counted of a command, now that it answered: it was said to Atlas, and to no model."""
+        self._in(turn)
+        self.messages, self.turn_messages = max(0, self.messages - 1), max(0, self.turn_messages - 1)
 
     def replied(self, turn: str, called: Iterable[str], memory_tools: Collection[str]) -> None:
         """Count a reply of the model, and what it called."""
@@ -95,6 +104,8 @@ def counted(rows: Iterable[Mapping[str, Any]], memory_tools: Collection[str]) ->
         kind, parts = told["sender"]["kind"], told["parts"]
         if row["role"] == "user" and kind == "person":
             counts.said(str(row["turn"] or ""), guest=any(part.get("trust") == "guest" for part in parts))
+        elif row["role"] == "assistant" and any(part.get("source") == COMMAND for part in parts):
+            counts.commanded(str(row["turn"] or ""))
         elif row["role"] == "assistant" and kind == "agent":
             called = [part["name"] for part in parts if part["type"] == "tool_call"]
             counts.replied(str(row["turn"] or ""), called, memory_tools)
