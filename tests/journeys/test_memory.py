@@ -89,7 +89,6 @@ def test_a_long_entry_leaves_no_copy_that_was_cut(atlas: AtlasHome, model: Calla
 
     assert len(ENTRY) >= 300
     assert known["text"] == ENTRY
-    print("\n".join(before))
     assert sum("…" in one for one in before) >= 3
     assert done["left"] == []
     assert _holding(atlas.folder, ENTRY[:24]) == []
