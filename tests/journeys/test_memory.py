@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +52,53 @@ def test_a_word_is_forgotten_by_every_plugin_there_is(
     assert {one["place"] for one in done["erased"]} >= {"notes", "facts", "conversations", "search index", "titles"}
     assert done["left"] == []
     assert left == []
+
+
+ENTRY = (
+    "Keeps fourteen kettlefish in the glass house behind the old station, and passes the blue ones on to Noor Haddad "
+    "every second Tuesday of a month. The tank was made by an uncle in Lisbon, holds nine hundred litres, and may "
+    "never be moved again, because the floor below it was strengthened just there, in spring."
+)
+
+
+def test_a_long_entry_leaves_no_copy_that_was_cut(atlas: AtlasHome, model: Callable[[list[Any]], ModelServer]) -> None:
+    """Notices, titles, events and refusals hold the beginning of what is longer than they show."""
+    save = call("memory", {"target": "user", "action": "add", "content": ENTRY})
+    fish, more = (
+        call(
+            "skill_manage",
+            {
+                "operations": [
+                    {
+                        "action": "create",
+                        "name": name,
+                        "content": f"---\nname: {name}\ndescription: {json.dumps(ENTRY)}\n---\nFeed them.\n",
+                    }
+                ]
+            },
+        )
+        for name in ("fish", "more")
+    )
+    model([Reply(calls=(save,)), "Kept.", Reply(calls=(fish,)), Reply(calls=(more,)), "Done.", "Hello."])
+    atlas.run("chat", "-p", ENTRY)
+    atlas.run("chat", "-p", f"Make two skills of it: {ENTRY}")
+    atlas.run("chat", "-p", "Hi.")
+    (known,) = json.loads(atlas.run("memory", "list", "--json").stdout)["known"]
+    before = _holding(atlas.folder, ENTRY[:24])
+    done = json.loads(atlas.run("memory", "forget", known["id"], "--conversations", "--yes", "--json").stdout)
+
+    assert len(ENTRY) >= 300
+    assert known["text"] == ENTRY
+    assert sum("…" in one for one in before) >= 3
+    assert done["left"] == []
+    assert _holding(atlas.folder, ENTRY[:24]) == []
+
+
+def _holding(home: Path, text: str) -> list[str]:
+    """Return what of every file of a home stands around a text."""
+    data = [file.read_bytes() for file in home.rglob("*") if file.is_file()]
+    places = [(one, found.start()) for one in data for found in re.finditer(re.escape(text.encode()), one)]
+    return [one[max(0, at - 60) : at + 140].decode("utf-8", "replace") for one, at in places]
 
 
 def test_screening_needs_no_home(atlas: AtlasHome) -> None:

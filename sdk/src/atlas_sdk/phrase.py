@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 
+from .beginning import Beginning
 from .spelling import pattern, plain_run, plain_runs
 from .values import Json
 
@@ -53,7 +54,8 @@ class Phrase:
     """A text to look for. Words count whole: "Ann" is not in "planning".
 
     It is found as people write it and as JSON packs it: in a tool's arguments, a quote is ``\\"``, a line end is
-    ``\\n`` and "é" may be ``\\u00e9``.
+    ``\\n`` and "é" may be ``\\u00e9``. The beginning of a long text counts as the text where a mark says that it was
+    cut, as notices, titles and listings do: "…", "..." or "[…]".
     """
 
     def __init__(self, text: str) -> None:
@@ -64,14 +66,23 @@ class Phrase:
         return pattern(self.text)
 
     @cached_property
+    def _beginning(self) -> Beginning | None:
+        return Beginning.of(self.text)
+
+    @cached_property
+    def least(self) -> str:
+        """What stands in whatever holds it: its beginning, where one that was cut counts, or all of it."""
+        return self._beginning.text if self._beginning is not None else self.text
+
+    @cached_property
     def word(self) -> str:
-        """The longest plain run of it, for a first look that a database makes; empty where there is none."""
-        return plain_run(self.text)
+        """The longest plain run of ``least``, for a first look that a database makes; empty where there is none."""
+        return plain_run(self.least)
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
-        """All its plain runs, which stand in whatever holds it unless a sign that nobody sees cuts one."""
-        return plain_runs(self.text)
+        """The plain runs of ``least``, all in whatever holds it unless a sign that nobody sees cuts one."""
+        return plain_runs(self.least)
 
     def may_be_in(self, text: str) -> bool:
         """Whether the text can stand there, judged by its longest plain run alone."""
@@ -79,16 +90,17 @@ class Phrase:
 
     def is_in(self, text: str) -> bool:
         """Whether the text stands there."""
-        return self._pattern.search(text) is not None
+        return self._place(text) is not None
 
     def shown(self, text: str, *, around: int = 40) -> str:
         """Return the text's surroundings where it first stands, of JSON those in the text that it holds."""
         if inner := self._inside(text):
             return self.shown(inner, around=around)
-        found = self._pattern.search(text)
+        found = self._place(text)
         if found is None:
             return " ".join(text[: 2 * around].split())
-        return " ".join(text[max(0, found.start() - around) : found.end() + around].split())
+        start, end = found
+        return " ".join(text[max(0, start - around) : end + around].split())
 
     def _inside(self, text: str) -> str:
         """Return the first text in which it stands where a text is JSON, or nothing."""
@@ -104,10 +116,34 @@ class Phrase:
             try:
                 values = list(_values(text))
             except (ValueError, RecursionError):  # no JSON, or nested deeper than anybody reads
-                return self._pattern.sub(FORGOTTEN, text)
+                return self._struck(text)
             changed = [self.redacted(one, free=not _is_record(one)) for one in values]
             return text if changed == values else "".join(json.dumps(one, ensure_ascii=False) for one in changed)
-        return self._pattern.sub(FORGOTTEN, text)
+        return self._struck(text)
+
+    def _struck(self, text: str) -> str:
+        kept, at = list[str](), 0
+        while (found := self._place(text, at)) is not None:
+            start, end = found
+            kept += [text[at:start], FORGOTTEN]
+            at = end
+        return "".join([*kept, text[at:]])
+
+    def _place(self, text: str, at: int = 0) -> tuple[int, int] | None:
+        """Return where it first stands from a place on, whole or cut.
+
+        Only where its beginning stands is the rest compared: an expression of all of it would take longer to make.
+        """
+        if self._beginning is None:
+            found = self._pattern.search(text, at)
+            return found.span() if found is not None else None
+        while (begun := self._beginning.search(text, at)) is not None:
+            if (whole := self._pattern.match(text, begun.start())) is not None:
+                return whole.span()
+            if (end := self._beginning.end_of_cut(text, begun.end())) is not None:
+                return begun.start(), end
+            at = begun.start() + 1
+        return None
 
     def in_record(self, text: str) -> str:
         """Return a record's JSON, as a table holds it, with a mark in its place; another text as ``without`` does."""
@@ -148,7 +184,7 @@ class Phrase:
             changed: dict[str, Json] = {}
             for name, one in value.items():
                 # In JSON of others, a name is as much a text as what it stands for.
-                said = self._pattern.sub(FORGOTTEN, name) if free else name
+                said = self._struck(name) if free else name
                 while said != name and (said in changed or said in value):
                     said += "_"
                 changed[said] = self._of_field(value, name, one, free=free)

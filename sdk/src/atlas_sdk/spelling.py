@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html.entities import codepoint2name
 
 LONG_CHARS = 300
@@ -14,6 +15,7 @@ _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\
 DENSE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 """The signs of Chinese, Japanese and Korean, as a class of an expression."""
 _DENSE = re.compile(f"[{DENSE}]")
+_UNSPACED = re.compile(f"[{_NO_SPACES}]")
 _LETTER = rf"[^\W_{_NO_SPACES}]"
 _PLAIN = rf"[^\W{_NO_SPACES}]"
 _PACKED = r"\\{1,64}"
@@ -42,16 +44,59 @@ _ALIKE = {sign: signs for signs in ("'’‘ʼ", '"“”„', "-‐‑") for si
 _DOUBLE_S = re.compile("ss|ß|ẞ", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class Sign:
+    """A sign of a text, as expressions: what may stand before it, the ways it is written, and its first half.
+
+    ``half`` is what a cut in the middle of the sign leaves of it, empty where that is nothing. ``spaced`` says that
+    space goes before it, ``opens`` that a word begins with it, as each sign of a script without spaces may.
+    """
+
+    text: str
+    before: str
+    written: str
+    half: str
+    spaced: bool
+    opens: bool
+
+
 def pattern(text: str) -> re.Pattern[str]:
     """Return what matches a text wherever and however it is written. Its words count whole."""
-    short = len(text) <= LONG_CHARS
-    bare = _LEFT_OUT.sub("", unicodedata.normalize("NFC", text))
-    bare, between = (bare, _ANY if short else "") if bare.strip() else (text, "")
-    body = (_GAP if short else f"{_SPACE}+").join(between.join(_signs(word, short=short)) for word in bare.split())
-    start = rf"(?:(?<!{_LETTER})(?<!{_LETTER}_)|{_AFTER_ESCAPE})" if re.match(_PLAIN, bare) else ""
-    start = r"(?<!\\)" if bare[:1] == "\\" else start  # or every place in a run of them would be a beginning
+    bare = _bare(text)
     end = rf"(?!{_LETTER})(?!_{_LETTER}){_NO_LETTER_NEXT}" if re.match(_PLAIN, bare[-1:]) else ""
-    return re.compile(f"{start}{body}{end}", re.IGNORECASE)
+    body = "".join(sign.before + sign.written for sign in signs(text))
+    return re.compile(f"{opening(text)}{body}{end}", re.IGNORECASE)
+
+
+def opening(text: str) -> str:
+    """Return the expression of where a text may begin."""
+    bare = _bare(text)
+    if bare[:1] == "\\":
+        return r"(?<!\\)"  # or every place in a run of them would be a beginning
+    return rf"(?:(?<!{_LETTER})(?<!{_LETTER}_)|{_AFTER_ESCAPE})" if re.match(_PLAIN, bare) else ""
+
+
+def signs(text: str) -> Iterator[Sign]:
+    """Yield the signs of a text, one by one: who looks for its beginning need not have all of a long one."""
+    short, bare = len(text) <= LONG_CHARS, _bare(text)
+    between = _ANY if short and _LEFT_OUT.sub("", text).strip() else ""
+    gap = _GAP if short else f"{_SPACE}+"
+    for number, word in enumerate(bare.split()):
+        for place, (said, written, half) in enumerate(_signs(word, short=short)):
+            spaced, opens = number > 0 and place == 0, place == 0 or _UNSPACED.match(said) is not None
+            before = gap if spaced else between if place else ""
+            yield Sign(text=said, before=before, written=written, half=half, spaced=spaced, opens=opens)
+
+
+def any_writing(text: str) -> str:
+    """Return the expression of a text of a few signs, as it is and as JSON, URLs and HTML write it."""
+    return "".join(_sign(sign, short=True) for sign in text)
+
+
+def _bare(text: str) -> str:
+    """Return a text without the signs that may be left out, unless it has no other."""
+    bare = _LEFT_OUT.sub("", unicodedata.normalize("NFC", text))
+    return bare if bare.strip() else text
 
 
 def plain_run(text: str) -> str:
@@ -81,19 +126,21 @@ def weight(text: str) -> int:
     return len(signs) + sum(_DENSE.match(sign) is not None for sign in signs)
 
 
-def _signs(word: str, *, short: bool) -> Iterator[str]:
+def _signs(word: str, *, short: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield each sign of a word, the ways it is written, and what a cut in its middle leaves."""
     at = 0
     while at < len(word):
         sign = word[at]
         if sign == "\\":
             run = len(word[at:]) - len(word[at:].lstrip("\\"))
-            yield rf"\\{{{min(run, 64)},{64 * min(run, 64)}}}"
+            yield word[at : at + run], rf"\\{{{min(run, 64)},{64 * min(run, 64)}}}", ""
             at += run
         elif short and (double := _DOUBLE_S.match(word, at)):
-            yield "(?:ss|ß|ẞ|" + "|".join(_written("ß", short=True)) + ")"
+            yield double[0], "(?:ss|ß|ẞ|" + "|".join(_written("ß", short=True)) + ")", "s"
             at = double.end()
         else:
-            yield _sign(sign, short=short)
+            accented = unicodedata.normalize("NFD", sign)
+            yield sign, _sign(sign, short=short), re.escape(accented[0]) if len(accented) > 1 else ""
             at += 1
 
 

@@ -241,7 +241,7 @@ def said_in_bytes(chunks: Iterable[bytes], phrase: Phrase) -> Iterator[str]:
     plain, before = phrase.word.lower().encode(), b""
     runs = [one.lower().encode() for one in phrase.runs]
     wide = [one.decode().encode("utf-16-le")[:-1] for one in runs]  # without its last zero it is of both byte orders
-    strange = re.compile(b"" if plain else _in_any_encoding(max(phrase.text.split(), key=len)), re.IGNORECASE)
+    strange = re.compile(b"" if plain else _in_any_encoding(max(phrase.least.split(), key=len)), re.IGNORECASE)
     for chunk in chunks:
         data = before + chunk
         low = data.lower()

@@ -67,7 +67,7 @@ def skill_manage(library: Library) -> Tool:
         if await _guests_have_a_part(library, host.conversation):
             raise ToolError(f"Nothing was changed. {NOT_FOR_GUESTS}")
         bot, reviewing = await library.bot_of(host.conversation), await _is_review(library, host.conversation)
-        if reviewing and (why := await _why_not_learned(library, operations, host.conversation)):
+        if why := await _why_not_learned(library, operations, host.conversation, review=reviewing):
             raise ToolError(f"Nothing was changed. {why}")
         change = Change(library, bot=bot, reviewing=reviewing, now=library.ctx.clock.now())
         try:
@@ -110,20 +110,22 @@ async def _announce(library: Library) -> None:
         library.ctx.logger.warning("A changed list of skills could not be announced: %s", error)
 
 
-async def _why_not_learned(library: Library, operations: Sequence[Operation], conversation: str) -> str:
-    """Return why a review may not write what it would: what the user had forgotten comes back in no skill.
+async def _why_not_learned(
+    library: Library, operations: Sequence[Operation], conversation: str, *, review: bool
+) -> str:
+    """Return why what would be written may not be: what the user had forgotten comes back in no skill.
 
-    Not in its own words, and not in others from where it had been said.
+    Not in its own words, unless they are said anew, and by a review not in others from where it had been said.
     """
     memory, conversations = library.ctx.services.get(MEMORY), library.ctx.services.get(CONVERSATIONS)
     if memory is None or conversations is None:
         return ""
     texts = [text for one in operations for text in (one.content, one.new_string, one.file_content) if text]
-    path = await conversations.path(conversation, whole=True) if texts else ()
+    path = await conversations.path(conversation, whole=True) if texts and review else ()
     for text in texts:
-        if why := await memory.may_learn(text, conversation=conversation, review=True):
+        if why := await memory.may_learn(text, conversation=conversation, review=review):
             return why
-        if why := await memory.may_learn_from(text, path):
+        if review and (why := await memory.may_learn_from(text, path)):
             return why
     return ""
 
