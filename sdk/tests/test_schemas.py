@@ -39,15 +39,15 @@ def test_what_fits_has_no_problem(value: Any) -> None:
     [
         ({}, "title"),
         ({"title": ""}, "title"),
-        ({"title": 7}, "title must be string"),
+        ({"title": 7}, "title must be a string"),
         ({"title": "x", "stars": 6}, "stars"),
-        ({"title": "x", "stars": "6"}, "stars must be integer"),
-        ({"title": "x", "stars": True}, "stars must be integer"),
+        ({"title": "x", "stars": "6"}, "stars must be an integer"),
+        ({"title": "x", "stars": True}, "stars must be an integer"),
         ({"title": "x", "kind": "c"}, "kind"),
         ({"title": "x", "tags": ["a", 1]}, "tags[1]"),
         ({"title": "x", "titel": "y"}, "titel"),
-        ([], "The arguments must be object"),
-        (None, "The arguments must be object"),
+        ([], "The whole must be an object"),
+        (None, "The whole must be an object"),
     ],
 )
 def test_what_does_not_fit_is_named_in_a_sentence(value: Any, said: str) -> None:

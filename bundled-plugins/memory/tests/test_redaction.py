@@ -48,7 +48,7 @@ async def test_what_a_conversation_works_by_is_named_and_stays(opened: OpenApp, 
     assert stays["conversation ID, conversations, what it works by"].startswith(
         "The folder, the agent, the model or a tool"
     )
-    assert stays["atlas.db, lists of tools, what it works by"].startswith(
+    assert stays["the lists of tools that models were given, what it works by"].startswith(
         "It is in the name or the arguments of a tool"
     )
 

@@ -13,10 +13,11 @@ from atlas_sdk.front_matter import split
 from atlas_sdk.homes import Home
 from atlas_sdk.phrase import FORGOTTEN, Phrase
 from atlas_sdk.services.home import HOME
+from atlas_sdk.testing.fake_context import FakeClock
 from atlas_skills.forgetting import without
 from atlas_skills.skill import of_home
 
-from .conftest import PLUGINS, Model, ask
+from .conftest import PLUGINS, Model, ask, turn
 from .test_manage import OpenApp, manage, of_kind, opened
 
 pytestmark = pytest.mark.anyio
@@ -105,4 +106,24 @@ async def test_a_review_brings_nothing_back_that_was_forgotten(
         asked = await manage(app, model, patch)
 
     assert "had this forgotten" in review
+    assert "Skill tea updated." in asked
+
+
+async def test_where_it_had_been_said_no_skill_brings_it_back_unless_it_is_said_anew(
+    atlas_app: OpenApp, model: Model, put: Callable[..., Path], atlas_clock: FakeClock
+) -> None:
+    put("tea", "Do it well.")
+    patch = {"action": "patch", "name": "tea", "old_string": "well", "new_string": f"as the {WORD} has it"}
+    async with atlas_app(*PLUGINS, "memory", objects={"model": model}) as app:
+        here = await of_kind(app, "client")
+        model.provider.add("I see.")
+        await turn(app, here, f"The {WORD} makes tea.")
+        await ask(app, "memory.forget", text=WORD, conversations=True)
+        unasked = await manage(app, model, patch, conversation=here)
+        atlas_clock.advance(seconds=60)
+        model.provider.add("I see.")
+        await turn(app, here, f"As the {WORD} has it, please.")
+        asked = await manage(app, model, patch, conversation=here)
+
+    assert "had this forgotten" in unasked
     assert "Skill tea updated." in asked
