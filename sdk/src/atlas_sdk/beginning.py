@@ -14,6 +14,8 @@ LEAST_WORDS = 3
 _STEP_SIGNS = 16
 """So many signs are compared at once. An expression of all of a long text, each optional, nests too deep to compile."""
 _DOTS = rf"(?:{any_writing('…')}|\.\.\.)"
+MARKS = ("…", "...", "u2026", "2026;", "8230;", "hellip;", "%e2%80%a6")
+"""What a text holds, in small letters, that holds a mark in any of its spellings."""
 _MARK = (
     # A cut of JSON may leave the backslash of a sign that was escaped.
     rf"\\{{0,64}}\s{{0,2}}(?:\[{_DOTS}[^\[\]\n]{{0,60}}\]|{_DOTS}(?:\s?\[[\d,.]{{1,12}} more characters\])?)"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 
-from .beginning import Beginning
+from .beginning import MARKS, Beginning
 from .spelling import pattern, plain_run, plain_runs
 from .values import Json
 
@@ -85,8 +85,18 @@ class Phrase:
         return plain_runs(self.least)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether the text can stand there, judged by its longest plain run alone."""
-        return not self.word or self.word.lower() in text.lower()
+        """Whether the text can stand there, judged by its longest plain run alone, or that of its beginning and a mark.
+
+        Many a beginning is of words that are everywhere: few texts with them hold a mark, too.
+        """
+        low = text.lower()
+        if self._beginning is None or not self.word:
+            return self.word.lower() in low
+        return self._longest in low or (self.word.lower() in low and any(one in low for one in MARKS))
+
+    @cached_property
+    def _longest(self) -> str:
+        return plain_run(self.text).lower()
 
     def is_in(self, text: str) -> bool:
         """Whether the text stands there."""

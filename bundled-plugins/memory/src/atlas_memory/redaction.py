@@ -215,7 +215,8 @@ def _rows(reading: Reading, table: str, phrase: Phrase) -> Iterator[tuple[Any, A
     key = _KEYS.get(table, "id")
     sql = f"SELECT {key} AS key, data FROM {table} WHERE data LIKE :like"
     for row in reading.rows(sql, like=f"%{phrase.word}%"):
-        yield row["key"], json.loads(row["data"])
+        if phrase.may_be_in(row["data"]):
+            yield row["key"], json.loads(row["data"])
 
 
 def _traces(table: str, key: Any, data: Any, phrase: Phrase, titles: dict[str, str]) -> Iterator[Trace]:
