@@ -302,44 +302,6 @@ async def test_arguments_nobody_could_keep_cost_their_own_call(
         assert path[-1].text() == "ok"
 
 
-async def test_what_a_stop_left_waiting_is_answered_before_the_next_message(open_home: OpenHome, probe: Probe) -> None:
-    probe.provider.script = [calls(("hang", {"text": "x"})), says("to the second"), says("to the third")]
-    async with open_home() as app:
-        id = await start(app)
-        await say(app, id, "first")
-        with anyio.fail_after(5):
-            while not probe.ran:
-                await anyio.lowlevel.checkpoint()
-        await say(app, id, "second", delivery="queue")
-        await app.conversations.stop(id)
-        await app.conversations.wait(id)
-    async with open_home() as app:
-        assert (await say(app, id, "third", delivery="queue")).how == "queued"
-        with anyio.fail_after(5):
-            await app.conversations.wait(id)
-
-        said = [
-            message.text().split("\n")[-1] for message in await app.conversations.path(id) if message.role != "tool"
-        ]
-        assert [text for text in said if text] == ["first", "second", "to the second", "third", "to the third"]
-
-
-async def test_what_is_said_while_a_stopped_turn_is_still_ending_is_answered(open_home: OpenHome, probe: Probe) -> None:
-    probe.provider.script = [calls(("hang", {"text": "x"})), says("to the second")]
-    async with open_home() as app:
-        id = await start(app)
-        await say(app, id, "first")
-        with anyio.fail_after(5):
-            while not probe.ran:
-                await anyio.lowlevel.checkpoint()
-        assert await app.conversations.stop(id)
-        assert (await say(app, id, "second")).how == "steered"  # the turn has not ended yet
-        with anyio.fail_after(5):
-            await app.conversations.wait(id)
-
-        assert (await app.conversations.path(id))[-1].text() == "to the second"
-
-
 async def test_a_message_that_comes_while_a_tool_runs_leaves_its_call_alone(open_home: OpenHome, probe: Probe) -> None:
     async def asked(arguments: Any, host: Any) -> str:
         await say(app, id, "rather b")
