@@ -107,6 +107,11 @@ class AtlasHome:
         )
 
 
+def hears_ctrl_c() -> None:
+    """Let a child hear SIGINT, which whatever is started in the background ignores, and what it starts with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def until(client: WebSocketClient, method: str, **wanted: Any) -> Notification:
     """Read notifications until one of that method with those fields comes."""
     end = time.monotonic() + EVENT_SECONDS

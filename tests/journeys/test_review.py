@@ -12,7 +12,7 @@ from typing import Any
 from atlas_sdk.testing.model_script import Reply, call, say
 from atlas_sdk.testing.model_server import ModelServer
 
-from .conftest import AtlasHome
+from .conftest import AtlasHome, hears_ctrl_c
 
 SAVE = Reply(calls=(call("memory", {"target": "user", "action": "add", "content": "Collects kettlefish."}),))
 NINE = "".join(f"Word {number}.\n" for number in range(9))
@@ -50,7 +50,9 @@ def test_a_review_that_was_given_up_is_done_once_a_server_runs(
     model([*ANSWERS, hung])
     atlas.run("chat", stdin=NINE)
     command = [sys.executable, "-m", "atlas_kernel", "chat", "-p", "I collect kettlefish.", "--conversation", "last"]
-    process = subprocess.Popen(command, env=atlas.environ, cwd=atlas.work, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=atlas.environ, cwd=atlas.work, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c
+    )
     assert process.stderr is not None
     lines = [process.stderr.readline()]
     while "Reviewing" not in lines[-1]:

@@ -17,7 +17,7 @@ import pytest
 from atlas_sdk.testing.model_script import Reply, call, say
 from atlas_sdk.testing.model_server import ModelServer
 
-from .conftest import AtlasHome
+from .conftest import AtlasHome, hears_ctrl_c
 
 pytestmark = pytest.mark.slow  # each server that is ended is waited for, and one second is the point
 
@@ -36,7 +36,9 @@ def rows(atlas: AtlasHome, sql: str) -> list[Any]:
 def give_up(atlas: AtlasHome) -> None:
     """Say the tenth message, and press Ctrl+C while its review waits for the model."""
     command = [sys.executable, "-m", "atlas_kernel", "chat", "-p", "I collect kettlefish.", "--conversation", "last"]
-    process = subprocess.Popen(command, env=atlas.environ, cwd=atlas.work, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=atlas.environ, cwd=atlas.work, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c
+    )
     assert process.stderr is not None
     while "Reviewing" not in process.stderr.readline():
         pass
