@@ -109,7 +109,7 @@ async def test_arguments_an_interceptor_wrote_are_checked_before_the_tool_sees_t
         path = await turn(app, await start(app), "go")
 
     assert probe.ran == []
-    assert "must be string" in result(path)
+    assert "must be a string" in result(path)
 
 
 async def test_a_service_the_manifest_does_not_name_is_not_offered(open_home: OpenHome) -> None:
