@@ -21,8 +21,8 @@ from .slot import Slot
 SAVED, REMOVED = "Saved to memory", "Removed from memory"
 LOOKED_BACK, MOST_TURNS = timedelta(days=1), 20
 """How far a start looks back for turns that a crash cut short."""
-_LINE = re.compile(r"^[\W_]*(?:saved to|removed from) memory\b[^:\n]*:(.+)$", re.IGNORECASE | re.MULTILINE)
-_QUOTED = re.compile(r"[“\"«](.+?)[”\"»]")
+_LINE = re.compile(r"[\W_]{0,40}(?:saved to|removed from) memory\b[^:\n]{0,60}:(.+)", re.IGNORECASE)
+_QUOTED = re.compile(r"[“\"«]([^“”\"«»\n]{1,2000})[”\"»]")
 _WORD, _STEM_CHARS = re.compile(r"\w+"), 4
 _READ = ("client", "channel")
 """Where a person reads along. A review's line tells what it did, and nobody reads a helper's."""
@@ -98,7 +98,8 @@ def sentences(changes: list[Change], quiet: bool) -> list[str]:
 def named_in(answer: str) -> list[str]:
     """Return what an answer says was saved or removed in the words of these lines, which are Atlas's."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKC", answer) if unicodedata.category(sign) != "Cf")
-    said = [one for line in _LINE.findall(plain) for one in _QUOTED.findall(line) or [line]]
+    lines = [found[1] for line in plain.splitlines() if (found := _LINE.match(line))]
+    said = [one for line in lines for one in _QUOTED.findall(line) or [line]]
     return [text for one in said if (text := " ".join(one.split()).strip(" .*_`"))]
 
 
