@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -28,11 +27,10 @@ NAME = "facts"
 class Shelf:
     """The one way in to the facts of a home."""
 
-    def __init__(self, services: Services, files: PromptFiles, clock: Clock, logger: logging.Logger) -> None:
+    def __init__(self, services: Services, files: PromptFiles, clock: Clock) -> None:
         self._services = services
         self._files = files
         self._clock = clock
-        self._log = logger
         self._booking = anyio.Lock()
 
     async def write(

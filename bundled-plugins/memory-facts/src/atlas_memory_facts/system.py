@@ -34,7 +34,7 @@ class Facts:
     def __init__(self, ctx: PluginContext) -> None:
         self.ctx = ctx
         self.files = PromptFiles(ctx.home, ctx.services, ctx.clock, ctx.logger)
-        self.shelf = Shelf(ctx.services, self.files, ctx.clock, ctx.logger)
+        self.shelf = Shelf(ctx.services, self.files, ctx.clock)
 
     @property
     def in_use(self) -> bool:
